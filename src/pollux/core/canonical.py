@@ -1,0 +1,168 @@
+"""One byte form for every JSON value: RFC 8785, strings in NFC. What is shown, hashed and executed is read from it.
+
+A value that has no such form (NaN, lone surrogates, keys that are not text or collide after NFC, integers beyond 2^53)
+is refused rather than mended.
+"""
+
+import hashlib
+import hmac
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+from unicodedata import is_normalized, normalize
+
+from pollux.core.errors import ValidationError
+from pollux.core.messages import JSON
+
+MAX_DEPTH = 100
+_SAFE = 2**53 - 1
+_SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+_ESCAPE = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT
+_TABLE = str.maketrans(_ESCAPE)
+
+
+def canonical(value: JSON) -> bytes:
+    """The one byte form of a JSON value. Raises ValidationError where there is none."""
+    out: list[str] = []
+    _write(value, out, 0)
+    return "".join(out).encode()
+
+
+def digest(value: JSON) -> str:
+    """SHA-256 of the canonical form, in hex."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def keyed_digest(key: bytes, value: JSON) -> str:
+    """HMAC-SHA-256 of the canonical form: short inputs cannot be guessed back from it without the key."""
+    return hmac.new(key, canonical(value), hashlib.sha256).hexdigest()
+
+
+def normal(value: JSON) -> JSON:
+    """The same value with every string in NFC, ready to be stored, shown and executed as one thing.
+
+    Raises ValidationError where there is no such value: lone surrogates, keys that collide, nesting without end.
+    """
+    return _normal(value, 0)
+
+
+def _normal(value: JSON, depth: int) -> JSON:
+    _is_shallow(depth)
+    match value:
+        case str():
+            return _text(value)
+        case Mapping():
+            members = _members(cast("Mapping[str, JSON]", value))
+            return {key: _normal(item, depth + 1) for key, item in members.items()}
+        case list() | tuple():
+            return [_normal(item, depth + 1) for item in cast("Sequence[JSON]", value)]
+        case _:
+            return value
+
+
+def _write(value: JSON, out: list[str], depth: int) -> None:
+    _is_shallow(depth)
+    match value:
+        case None:
+            out.append("null")
+        case True:
+            out.append("true")
+        case False:
+            out.append("false")
+        case str():
+            out.append(_quoted(_text(value)))
+        case int():
+            out.append(_integer(value))
+        case float():
+            out.append(_number(value))
+        case Mapping():
+            _write_object(cast("Mapping[str, JSON]", value), out, depth)
+        case list() | tuple():
+            _write_array(cast("Sequence[JSON]", value), out, depth)
+        case _:
+            raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
+
+
+def _write_object(value: Mapping[str, JSON], out: list[str], depth: int) -> None:
+    members = _members(value)
+    out.append("{")
+    # RFC 8785 sorts by UTF-16 code units, which differs from code points above the basic plane.
+    for position, key in enumerate(sorted(members, key=lambda k: k.encode("utf-16-be"))):
+        out.append(f"{',' if position else ''}{_quoted(key)}:")
+        _write(members[key], out, depth + 1)
+    out.append("}")
+
+
+def _write_array(value: Sequence[JSON], out: list[str], depth: int) -> None:
+    out.append("[")
+    for position, item in enumerate(value):
+        if position:
+            out.append(",")
+        _write(item, out, depth + 1)
+    out.append("]")
+
+
+def _is_shallow(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ValidationError(f"expected JSON nested at most {MAX_DEPTH} deep")
+
+
+def _members(value: Mapping[str, JSON]) -> dict[str, JSON]:
+    members = {_key(key): item for key, item in value.items()}
+    if len(members) != len(value):
+        raise ValidationError("expected object keys that stay distinct after Unicode normalisation")
+    return members
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise ValidationError(f"expected text as an object key, found {type(key).__name__}")
+    return _text(key)
+
+
+def _text(value: str) -> str:
+    if value.isascii():
+        return value
+    if any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValidationError("expected Unicode text, found a lone surrogate")
+    return value if is_normalized("NFC", value) else normalize("NFC", value)
+
+
+def _quoted(value: str) -> str:
+    return f'"{value.translate(_TABLE)}"'
+
+
+def _integer(value: int) -> str:
+    if not -_SAFE <= value <= _SAFE:
+        raise ValidationError("expected an integer within 2^53; pass larger ones as text")
+    return int.__repr__(value)
+
+
+def _number(value: float) -> str:
+    if not math.isfinite(value):
+        raise ValidationError("expected a finite number")
+    if value == 0:
+        return "0"
+    # Python and ECMAScript agree on the shortest digits; only the layout of the exponent differs.
+    digits, _, power = float.__repr__(abs(value)).partition("e")
+    whole, _, fraction = digits.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    exponent = int(power or 0) + len(whole)
+    digits = (whole + fraction).lstrip("0")
+    exponent -= len(whole + fraction) - len(digits)
+    digits = digits.rstrip("0")
+    return ("-" if value < 0 else "") + _layout(digits, exponent)
+
+
+def _layout(digits: str, exponent: int) -> str:
+    """ECMAScript's Number::toString for 0.DIGITS × 10^exponent."""
+    count = len(digits)
+    if count <= exponent <= 21:
+        return digits + "0" * (exponent - count)
+    if 0 < exponent <= 21:
+        return f"{digits[:exponent]}.{digits[exponent:]}"
+    if -6 < exponent <= 0:
+        return "0." + "0" * -exponent + digits
+    power = exponent - 1
+    mantissa = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"

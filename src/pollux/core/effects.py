@@ -1,0 +1,82 @@
+"""Work owed to a run, in the imperative. Derived from the run's state; each has a key, so it is never started twice."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pollux.core.ids import ActionId
+from pollux.core.messages import ToolCall
+
+
+class Key(NamedTuple):
+    """What tells one effect of a run from another."""
+
+    turn: int
+    kind: str
+    call: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the model for the next turn. `begun` says whether that is already in the journal."""
+
+    turn: int
+    attempt: int
+    begun: bool
+
+    @property
+    def key(self) -> Key:
+        return Key(self.turn, "model", "", self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Authorize:
+    """Check a call's arguments and ask the policy about it."""
+
+    turn: int
+    call: ToolCall
+
+    @property
+    def key(self) -> Key:
+        return Key(self.turn, "authorize", self.call.id, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Execute an action that has leave. `begun` says whether its start is already in the journal."""
+
+    turn: int
+    action_id: ActionId
+    attempt: int
+    begun: bool
+
+    @property
+    def key(self) -> Key:
+        return Key(self.turn, "tool", self.action_id, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """Look whether an interrupted action happened."""
+
+    turn: int
+    action_id: ActionId
+    attempt: int
+
+    @property
+    def key(self) -> Key:
+        return Key(self.turn, "reconcile", self.action_id, self.attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Compress:
+    """Summarise the older part of the thread before the next call."""
+
+    turn: int
+
+    @property
+    def key(self) -> Key:
+        return Key(self.turn, "compress", "", 0)
+
+
+Effect = CallModel | Authorize | RunTool | Reconcile | Compress

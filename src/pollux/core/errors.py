@@ -1,0 +1,126 @@
+"""Everything a caller may catch, as one tree. Each class has a stable `code`; the text is safe to show.
+
+PolluxError
+├── ValidationError      input that does not fit: arguments, bodies, settings
+├── MissingCredential    no key where one is needed
+├── AuthError            no or bad identity, or a missing scope
+├── PolicyError          the policy says no
+├── ToolExecutionError   a tool or its provider failed
+│   └── ToolError        raised by a tool's author: the text goes to the model
+├── ModelError           the model could not be reached, or did not answer sensibly
+├── NotFound             an unknown id, or somebody else's: they look alike
+├── ThreadBusy           the thread has an open run
+├── Misfit               a fact that does not fit the state it met; nothing was changed
+├── Conflict             another writer was faster; reload and judge again
+├── StoreError           the store could not write or read; nothing was acknowledged
+└── Draining             this process is stopping and takes no new work
+"""
+
+from typing import Literal
+
+ModelErrorKind = Literal[
+    "auth", "bad_request", "not_found", "rate_limit", "overloaded", "server", "connection", "timeout", "protocol"
+]
+
+
+class PolluxError(Exception):
+    """The root of the tree. `code` is stable, `str()` is safe to show to a person."""
+
+    code: str = "error"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+
+class ValidationError(PolluxError):
+    """Input that does not fit what was asked for."""
+
+    code = "invalid"
+
+
+class MissingCredential(PolluxError):
+    """A key that is needed was found nowhere."""
+
+    code = "missing_credential"
+
+
+class AuthError(PolluxError):
+    """No or bad identity, or a missing scope; `connect_url` says where to get it."""
+
+    code = "auth_error"
+
+    def __init__(self, message: str, *, code: str | None = None, connect_url: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.connect_url = connect_url
+
+
+class PolicyError(PolluxError):
+    """The policy says no."""
+
+    code = "policy_denied"
+
+
+class ToolExecutionError(PolluxError):
+    """A tool or the provider behind it failed."""
+
+    code = "tool_call_failure"
+
+
+class ToolError(ToolExecutionError):
+    """Raised inside a tool: its text is meant for the model."""
+
+
+class ModelError(PolluxError):
+    """A model call failed. `started` says whether any of the answer had arrived: after that, nobody may retry."""
+
+    code = "model_error"
+
+    def __init__(
+        self, message: str, *, kind: ModelErrorKind, retry_after: float | None = None, started: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.kind: ModelErrorKind = kind
+        self.retry_after = retry_after
+        self.started = started
+
+
+class NotFound(PolluxError):
+    """An id that is unknown, or belongs to somebody else."""
+
+    code = "not_found"
+
+
+class ThreadBusy(PolluxError):
+    """The thread already has an open run."""
+
+    code = "thread_busy"
+
+    def __init__(self, message: str, *, run_id: str) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
+class Misfit(PolluxError):
+    """A fact that does not fit the run it was given to. The run is unchanged."""
+
+    code = "misfit"
+
+
+class Conflict(PolluxError):
+    """The stream has moved on since it was read."""
+
+    code = "conflict"
+
+
+class StoreError(PolluxError):
+    """The store could not do it. What was acknowledged before is safe; this was not."""
+
+    code = "store_error"
+
+
+class Draining(PolluxError):
+    """The process is on its way out."""
+
+    code = "draining"

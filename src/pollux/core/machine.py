@@ -1,0 +1,229 @@
+"""The machine: what a run becomes when a fact meets it, and what the world owes it then.
+
+    step(run, event)   the run after the event; refuses a misfit loudly and changes nothing
+    conclude(run)      the ending that follows from the state, if one does
+    pending(run)       the effects owed, from the run alone
+    wake_at(run)       when only the clock can move it
+
+Effects are derived from the state, so a run loaded after a crash goes on along the same path as one that never
+stopped. There is no other resume code.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from pollux.core import actions, turns
+from pollux.core.effects import Authorize, CallModel, Compress, Effect, Reconcile, RunTool
+from pollux.core.errors import Misfit
+from pollux.core.events import (
+    ActionCompleted,
+    ActionDecided,
+    ActionFailed,
+    ActionHandedOver,
+    ActionReconciled,
+    ActionSettled,
+    ActionStarted,
+    ApprovalResolved,
+    CallRefused,
+    CancelRequested,
+    Event,
+    HistoryCompressed,
+    ModelCalled,
+    ModelFailed,
+    ModelReplied,
+    RunCancelled,
+    RunClaimed,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    TimeReached,
+)
+from pollux.core.ids import Instant
+from pollux.core.run import Action, Ending, Run
+
+
+def step(run: Run | None, event: Event) -> Run:
+    """What the run becomes. Raises Misfit, and changes nothing, where the event does not fit."""
+    if run is None:
+        if not isinstance(event, RunStarted):
+            raise Misfit(f"{_name(event)} needs a run, but none has started")
+        return turns.begin(event)
+    # Late truths still count after the end; a late answer to an approval is told what became of that approval.
+    if run.ending and not isinstance(event, (ActionCompleted, ActionFailed, ActionSettled, ApprovalResolved)):
+        raise Misfit(f"{_name(event)} needs an open run, but this one is {run.status}", code="run_ended")
+    return replace(_apply(run, event), version=run.version + 1)
+
+
+def fold(events: Iterable[Event]) -> Run:
+    """The run that a journal tells of."""
+    run: Run | None = None
+    for event in events:
+        run = step(run, event)
+    if run is None:
+        raise Misfit("a journal needs at least one event")
+    return run
+
+
+def _apply(run: Run, event: Event) -> Run:
+    match event:
+        case RunStarted():
+            raise Misfit("run_started needs a new run, but this one has started")
+        case RunClaimed():
+            return actions.claimed(run, event)
+        case ModelCalled():
+            return turns.called(run, event)
+        case ModelReplied():
+            return actions.close_turn(turns.replied(run, event), event.at)
+        case ModelFailed():
+            return turns.failed(run, event)
+        case HistoryCompressed():
+            return turns.compressed(run, event)
+        case ActionDecided():
+            return actions.decided(run, event)
+        case CallRefused():
+            return actions.refused(run, event)
+        case ActionStarted():
+            return actions.started(run, event)
+        case ActionHandedOver():
+            return actions.handed_over(run, event)
+        case ActionCompleted() | ActionFailed():
+            return actions.ended(run, event)
+        case ActionReconciled():
+            return actions.reconciled(run, event)
+        case ActionSettled():
+            return actions.settled(run, event)
+        case ApprovalResolved():
+            return actions.resolved(run, event)
+        case TimeReached():
+            return _time_reached(run, event.at)
+        case CancelRequested():
+            if run.cancel:
+                raise Misfit("cancel_requested needs a run that is not being cancelled already", code="run_ended")
+            return actions.cancelled(run, by=event.by, reason=event.reason, at=event.at)
+        case RunCompleted() | RunFailed() | RunCancelled():
+            return _ended(run, event)
+        case _:
+            assert_never(event)
+
+
+def conclude(run: Run, at: Instant) -> RunCompleted | RunFailed | RunCancelled | None:
+    """The ending that follows from the state. Whoever commits a fact commits this with it."""
+    if run.ending or _has_unfinished(run):
+        return None
+    if run.cancel:
+        if run.cancel.reason == "timeout":
+            return RunFailed(code="timeout", message="the run reached its time limit", at=at)
+        return RunCancelled(at=at)
+    if run.calls or run.closing is None:
+        return None
+    if run.closing.status == "completed":
+        return RunCompleted(at=at)
+    return RunFailed(code=run.closing.code, message=run.closing.message, at=at)
+
+
+def pending(run: Run) -> tuple[Effect, ...]:
+    """What the world owes the run now."""
+    if run.ending:
+        return ()
+    if run.cancel:
+        return tuple(_reconcile(action) for action in run.open if _needs_look(action))
+    if run.calls:
+        return tuple(_owed_for_calls(run))
+    if run.closing or run.retry_at is not None:
+        return ()
+    if turns.is_summary_due(run):
+        return (Compress(run.turn),)
+    return (CallModel(run.turn, run.attempt, begun=run.asked),)
+
+
+def wake_at(run: Run) -> Instant | None:
+    """The next moment at which time alone changes the run."""
+    if run.ending or run.cancel:
+        return None
+    return min(_moments(run), default=None)
+
+
+def _time_reached(run: Run, at: Instant) -> Run:
+    due = wake_at(run)
+    if due is None or at < due:
+        raise Misfit(f"time_reached needs something due by then, but the next moment is {due}")
+    if run.deadline is not None and at >= run.deadline:
+        return actions.cancelled(run, by="clock", reason="timeout", at=at)
+    if run.retry_at is not None and at >= run.retry_at:
+        run = replace(run, retry_at=None, attempt=run.attempt + 1)
+    return actions.expired(run, at)
+
+
+def _ended(run: Run, event: RunCompleted | RunFailed | RunCancelled) -> Run:
+    due = conclude(run, event.at)
+    if due != event:
+        raise Misfit(f"{_name(event)} needs a run that ends so, but here {_name(due) if due else 'nothing'} is due")
+    match event:
+        case RunCompleted():
+            return replace(run, ending=Ending("completed", event.at))
+        case RunCancelled():
+            return replace(run, ending=Ending("cancelled", event.at, "cancelled", "the run was cancelled"))
+        case RunFailed():
+            return replace(run, ending=Ending("failed", event.at, event.code, event.message))
+
+
+def _has_unfinished(run: Run) -> bool:
+    return any(action.started and not action.outcome for action in run.open)
+
+
+def _owed_for_calls(run: Run) -> Iterable[Effect]:
+    by_call = {action.call.id: action for action in run.open}
+    busy = [action for action in run.open if action.is_in_flight]
+    for call in run.calls:
+        action = by_call.get(call.id)
+        if action is None:
+            yield Authorize(run.turn, call)
+        elif action.is_in_flight:
+            yield _run_tool(action, begun=True)
+        elif _needs_look(action):
+            yield _reconcile(action)
+        elif _may_begin(action) and _has_room(action, busy):
+            busy.append(action)
+            yield _run_tool(action, begun=False)
+
+
+def _may_begin(action: Action) -> bool:
+    return action.has_leave and (action.started is None or action.interrupted)
+
+
+def _has_room(action: Action, busy: list[Action]) -> bool:
+    """Tools that do not run in parallel run alone."""
+    return not busy or (action.parallel and all(other.parallel for other in busy))
+
+
+def _needs_look(action: Action) -> bool:
+    return action.interrupted and not action.outcome and action.repeat == "checkable" and not action.unhappened
+
+
+def _run_tool(action: Action, *, begun: bool) -> RunTool:
+    attempt = action.started.attempt if action.started else 0
+    return RunTool(action.turn, action.id, attempt if begun else attempt + 1, begun)
+
+
+def _reconcile(action: Action) -> Reconcile:
+    return Reconcile(action.turn, action.id, action.started.attempt if action.started else 0)
+
+
+def _moments(run: Run) -> Iterable[Instant]:
+    if run.deadline is not None:
+        yield run.deadline
+    if run.retry_at is not None:
+        yield run.retry_at
+    for action in run.open:
+        if action.outcome:
+            continue
+        if action.approval and action.approval.is_open:
+            yield action.approval.expires_at
+        if action.started and action.started.deadline is not None and action.handed_over:
+            yield action.started.deadline
+
+
+def _name(event: Event) -> str:
+    name = type(event).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")

@@ -1,0 +1,132 @@
+"""What is said in a thread: messages of neutral parts, with the provider's own turn kept verbatim beside them."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+JSON = Any
+"""A JSON value. Parsed at the edge; inside it is only carried, hashed and handed on."""
+
+Role = Literal["user", "assistant", "tool", "notice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What the model showed of its thinking. Never sent to another provider."""
+
+    text: str
+    type: Literal["thought"] = "thought"
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """An image or file carried inline."""
+
+    mime: str
+    data: bytes
+    name: str | None = None
+    type: Literal["blob"] = "blob"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file that the provider can fetch for itself."""
+
+    mime: str
+    uri: str
+    type: Literal["file"] = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What the model asked for. `minted` means the provider gave no id and this one is ours."""
+
+    id: str
+    name: str
+    args: dict[str, JSON]
+    minted: bool = False
+    type: Literal["tool_call"] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call, as the model sees it."""
+
+    call_id: str
+    name: str
+    result: JSON
+    is_error: bool = False
+    type: Literal["tool_result"] = "tool_result"
+
+
+Part = Text | Thought | Blob | FileRef | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A provider's own turn as it came, as JSON text: goes back byte for byte to the same provider and to no other."""
+
+    provider: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a thread. A `notice` is shown to people and never sent to a model."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    native: Native | None = None
+    pinned: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text alone, without thoughts, calls or results."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls that the model asked for in this turn, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+def user(text: str, *more: Part) -> Message:
+    """A user's message."""
+    return Message("user", (Text(text), *more))
+
+
+def notice(text: str) -> Message:
+    """A line for people, kept in the thread and hidden from models."""
+    return Message("notice", (Text(text),))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one or several model calls. `thoughts` is part of `output`; `cached` is part of `input`."""
+
+    input: int = 0
+    output: int = 0
+    thoughts: int = 0
+    cached: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.thoughts + other.thoughts,
+            self.cached + other.cached,
+        )
+
+
+NO_USAGE = Usage()

@@ -1,0 +1,186 @@
+"""Who may do what. `decide` is pure: a request, the rules and the grants in, one decision out.
+
+The strongest matching rule speaks: highest tier, then highest priority, then the strictest. A rule that cannot be
+evaluated denies. Where no rule speaks, a side effect needs a person. A grant turns "ask" into "allow" only when every
+subject of the call is granted; a call without subjects cannot be granted at all.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal
+
+from pollux.core.canonical import canonical
+from pollux.core.errors import ValidationError
+from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
+from pollux.core.messages import JSON
+from pollux.core.tools import ToolSpec
+
+Mode = Literal["allow", "require_approval", "deny"]
+Tier = Literal["default", "extension", "workspace", "user", "admin"]
+Scope = Literal["session", "always"]
+
+TIERS: tuple[Tier, ...] = ("default", "extension", "workspace", "user", "admin")
+STRICTNESS: dict[Mode, int] = {"allow": 0, "require_approval": 1, "deny": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The policy's answer. `rule` names what spoke, for the person who wonders why."""
+
+    mode: Mode
+    reason: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What "always allow this recipient" leaves behind: one user, one tool, one subject."""
+
+    id: GrantId
+    user: UserId
+    tool: str
+    subject: str
+    scope: Scope
+    granted_at: Instant
+    thread_id: ThreadId | None = None
+    approval_id: ApprovalId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRequest:
+    """Everything a decision may depend on. `args` are the prepared ones, exactly as they would run."""
+
+    user: UserId
+    door: str
+    profile: str
+    tool: ToolSpec
+    args: dict[str, JSON]
+    subjects: frozenset[str] = frozenset()
+    provenance: frozenset[str] = frozenset()
+    interactive: bool = True
+    thread_id: ThreadId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a policy. Patterns are shell wildcards; `args` is a regular expression over the canonical JSON."""
+
+    decision: Mode
+    tool: str = "*"
+    args: str | None = None
+    subjects: tuple[str, ...] | None = None
+    provenance: tuple[str, ...] | None = None
+    door: str = "*"
+    profile: str = "*"
+    user: str = "*"
+    tier: Tier = "default"
+    priority: int = 0
+    reason: str = ""
+    name: str = ""
+    grantable: bool = True
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it looks at more than which tool is called from where."""
+        return self.args is not None or self.subjects is not None or self.provenance is not None
+
+
+def decide(request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant]) -> Decision:
+    """May this call run: allow, ask a person, or deny. Never raises: what cannot be judged is denied."""
+    decision, grantable = _by_rules(request, rules)
+    if decision.mode == "require_approval":
+        if grantable and _is_granted(request, grants):
+            return Decision("allow", "every recipient is on your allow list", "grant")
+        if not request.interactive:
+            return Decision("deny", "it needs approval, and there is nobody to ask", decision.rule)
+    return decision
+
+
+def hides(rules: Sequence[Rule], *, tool: str, door: str, profile: str, user: str) -> bool:
+    """Whether a tool is denied whatever its arguments, so that the model need not hear of it."""
+    for rule in _ordered(tuple(rules)):
+        if not _is_addressed(rule, tool=tool, door=door, profile=profile, user=user):
+            continue
+        if not rule.is_conditional:
+            return rule.decision == "deny"
+        if rule.decision != "deny":
+            return False
+    return False
+
+
+def _by_rules(request: PolicyRequest, rules: Sequence[Rule]) -> tuple[Decision, bool]:
+    for rule in _ordered(tuple(rules)):
+        try:
+            matched = _matches(rule, request)
+        except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
+            return Decision("deny", f"a policy rule could not be evaluated ({problem})", rule.name), False
+        if matched:
+            return Decision(rule.decision, rule.reason or _default_reason(rule.decision), rule.name), rule.grantable
+    if request.tool.default_approval == "not_required" and not request.tool.side_effect:
+        return Decision("allow", "it has no side effect", "default"), True
+    if request.tool.default_approval == "not_required":
+        return Decision("allow", "the tool asks for no approval", "default"), True
+    return Decision("require_approval", "side effects need a person's approval", "default"), True
+
+
+def _default_reason(mode: Mode) -> str:
+    return {
+        "allow": "a rule allows it",
+        "require_approval": "a rule asks for approval",
+        "deny": "a rule forbids it",
+    }[mode]
+
+
+@lru_cache(maxsize=256)
+def _ordered(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    def strength(rule: Rule) -> tuple[int, int, int]:
+        return TIERS.index(rule.tier), rule.priority, STRICTNESS[rule.decision]
+
+    return tuple(sorted(rules, key=strength, reverse=True))
+
+
+def _matches(rule: Rule, request: PolicyRequest) -> bool:
+    return (
+        _is_addressed(rule, tool=request.tool.name, door=request.door, profile=request.profile, user=request.user)
+        and (rule.args is None or re.search(rule.args, canonical(request.args).decode()) is not None)
+        and (rule.subjects is None or _fits_subjects(rule.decision, rule.subjects, request.subjects))
+        and (rule.provenance is None or any(_fits(source, rule.provenance) for source in request.provenance))
+    )
+
+
+def _is_addressed(rule: Rule, *, tool: str, door: str, profile: str, user: str) -> bool:
+    return (
+        fnmatchcase(tool, rule.tool)
+        and fnmatchcase(door, rule.door)
+        and fnmatchcase(profile, rule.profile)
+        and fnmatchcase(user, rule.user)
+    )
+
+
+def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[str]) -> bool:
+    # Leave is given for all of the recipients or for none; one bad recipient is enough to ask or refuse.
+    if mode == "allow":
+        return bool(subjects) and all(_fits(subject, patterns) for subject in subjects)
+    return any(_fits(subject, patterns) for subject in subjects)
+
+
+def _fits(value: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(value, pattern) for pattern in patterns)
+
+
+def _is_granted(request: PolicyRequest, grants: Iterable[Grant]) -> bool:
+    if not request.subjects:
+        return False
+    granted = {grant.subject for grant in grants if _applies(grant, request)}
+    return request.subjects <= granted
+
+
+def _applies(grant: Grant, request: PolicyRequest) -> bool:
+    return (
+        grant.user == request.user
+        and grant.tool == request.tool.name
+        and (grant.scope == "always" or grant.thread_id == request.thread_id)
+    )

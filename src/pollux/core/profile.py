@@ -1,0 +1,45 @@
+"""An agent's definition by name: instructions, model, tools, rules, limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pollux.core.messages import JSON
+from pollux.core.policy import Rule
+
+DEFAULT_MODEL = "gemini-3.8-flash"
+"""The one place where a default model is named."""
+
+OnReject = Literal["answer", "fail"]
+Thinking = Literal["off", "default", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may spend. Checked before each model call; None means no limit of that kind."""
+
+    model_calls: int = 25
+    tokens: int | None = None
+    seconds: float | None = None
+    approval_seconds: float = 24 * 3600
+    page_seconds: float = 60
+    compress_at: int | None = None
+    """Tokens in the conversation beyond which it is summarised before the next call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one agent is. Tools are named; the engine knows them by name."""
+
+    name: str = "default"
+    instructions: str = ""
+    model: str = DEFAULT_MODEL
+    tools: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    limits: Limits = Limits()
+    on_reject: OnReject = "answer"
+    thinking: Thinking = "default"
+    max_output_tokens: int | None = None
+    output_schema: Mapping[str, JSON] | None = None
+    extra: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
+    """Passed to the provider verbatim."""

@@ -1,0 +1,257 @@
+"""A run and its actions, as facts. Statuses are derived from them, here and nowhere else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
+from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
+from pollux.core.policy import Decision, Scope
+from pollux.core.profile import Limits, OnReject
+from pollux.core.tools import Repeat, Where
+
+RunStatus = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
+ActionStatus = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
+ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "withdrawn", "superseded"]
+CancelReason = Literal["user", "superseded", "parent", "timeout"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The action of another run that this run answers."""
+
+    run_id: RunId
+    action_id: ActionId
+    root: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A person's answer to an approval, or what closed it instead."""
+
+    status: ApprovalStatus
+    at: Instant
+    by: str = ""
+    feedback: str = ""
+    scope: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A durable question to a person. It is about one hash of arguments, one schema, and has one answer."""
+
+    id: ApprovalId
+    args_hash: str
+    schema_hash: str
+    reason: str
+    preview: str
+    requested_at: Instant
+    expires_at: Instant
+    resolution: Resolution | None = None
+
+    @property
+    def status(self) -> ApprovalStatus:
+        return self.resolution.status if self.resolution else "pending"
+
+    @property
+    def is_open(self) -> bool:
+        return self.resolution is None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """An attempt that was announced before it was made. `deadline` is for those who answer from outside."""
+
+    epoch: int
+    attempt: int
+    at: Instant
+    deadline: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an action ended. `result` is what the model reads, also for a failure."""
+
+    status: Literal["completed", "failed", "rejected"]
+    result: JSON
+    at: Instant
+    code: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What we took responsibility for: one call, its canonical arguments, its decision and its fate."""
+
+    id: ActionId
+    call: ToolCall
+    turn: int
+    tool: str
+    args: dict[str, JSON]
+    args_hash: str
+    schema_hash: str
+    decided_at: Instant
+    side_effect: bool = False
+    repeat: Repeat = "once"
+    parallel: bool = True
+    where: Where = "here"
+    decision: Decision | None = None
+    subjects: tuple[str, ...] = ()
+    provenance: tuple[str, ...] = ()
+    preview: str = ""
+    approval: Approval | None = None
+    started: Start | None = None
+    handed_over: bool = False
+    """A page or a child run is working on it; no driver is."""
+    interrupted: bool = False
+    unhappened: bool = False
+    """The interrupted attempt was looked up and had not happened: it may run again."""
+    outcome: Outcome | None = None
+    edited_by: str = ""
+
+    @property
+    def status(self) -> ActionStatus:
+        if self.outcome:
+            return self.outcome.status
+        if self.started:
+            return "executing" if self.where != "page" else "awaiting_confirmation"
+        if self.approval and self.approval.is_open:
+            return "awaiting_confirmation"
+        return "planned"
+
+    @property
+    def has_leave(self) -> bool:
+        """Whether it may run: allowed by the policy, or approved by a person."""
+        if self.outcome or self.decision is None:
+            return False
+        if self.approval:
+            return self.approval.status == "approved"
+        return self.decision.mode == "allow"
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a driver may be executing it right now."""
+        return self.started is not None and not (self.handed_over or self.interrupted or self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """That the run is to stop, who said so and why."""
+
+    by: str
+    reason: CancelReason
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the run ended, or will as soon as nothing is in flight."""
+
+    status: Literal["completed", "failed", "cancelled"]
+    at: Instant
+    code: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """A summary standing for the thread's messages up to and including number `upto`."""
+
+    upto: int
+    summary: Message
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt to answer one prompt in a thread. Changed only by `machine.step`."""
+
+    id: RunId
+    thread_id: ThreadId
+    user: UserId
+    door: str
+    origin: str
+    profile: str
+    model: str
+    limits: Limits
+    on_reject: OnReject
+    interactive: bool
+    created_at: Instant
+    deadline: Instant | None
+    parent: Parent | None
+    head: int
+    """How many messages the thread had when the run began: the history it answers to."""
+    compressed: Compressed | None
+    context_tokens: int
+
+    version: int = 1
+    epoch: int = 0
+    driver: str = ""
+    turn: int = 1
+    attempt: int = 1
+    reasked: bool = False
+    asked: bool = False
+    """The model has been called for this attempt, by the driver of this epoch, and has not answered."""
+    asked_since: Instant | None = None
+    """When the model was first called for this turn: retries are counted from here."""
+    retry_at: Instant | None = None
+    model_calls: int = 0
+    usage: Usage = NO_USAGE
+    messages: tuple[Message, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    """The calls of the current turn; empty when all of them have been answered."""
+    open: tuple[Action, ...] = ()
+    """The actions for these calls, at most one for each."""
+    done: tuple[Action, ...] = ()
+    """Actions of earlier turns, and superseded ones."""
+    compression_tokens: int = 0
+    """The size of the conversation after the last attempt to summarise it."""
+    cancel: Cancel | None = None
+    closing: Ending | None = None
+    """What the run will end as, once it may."""
+    ending: Ending | None = None
+
+    @property
+    def status(self) -> RunStatus:
+        if self.ending:
+            return self.ending.status
+        if self.epoch == 0:
+            return "queued"
+        states = {action.status for action in self.open}
+        if "executing" in states:
+            return "executing"
+        if "awaiting_confirmation" in states:
+            return "awaiting_confirmation"
+        return "planning"
+
+    @property
+    def is_open(self) -> bool:
+        return self.ending is None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Every action, oldest first."""
+        return self.done + self.open
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        """The questions that are waiting for a person now."""
+        return tuple(a.approval for a in self.open if a.approval and a.approval.is_open and not a.outcome)
+
+    @property
+    def text(self) -> str:
+        """The last thing the model said."""
+        for message in reversed(self.messages):
+            if message.role == "assistant" and message.text:
+                return message.text
+        return ""
+
+    def action(self, action_id: str) -> Action | None:
+        return next((a for a in self._newest_first() if a.id == action_id), None)
+
+    def action_of_approval(self, approval_id: str) -> Action | None:
+        return next((a for a in self._newest_first() if a.approval and a.approval.id == approval_id), None)
+
+    def _newest_first(self) -> Iterator[Action]:
+        yield from reversed(self.open)
+        yield from reversed(self.done)

@@ -1,0 +1,109 @@
+"""A thread and the facts of its own stream: what happens to the conversation outside any run, and around them all."""
+
+from dataclasses import dataclass, replace
+from typing import assert_never, get_args
+
+from pollux.core.errors import Misfit
+from pollux.core.ids import Instant, RunId, ThreadId, UserId
+from pollux.core.messages import Message
+from pollux.core.run import Compressed
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation: ordered messages, one owner. Messages are numbered from 1; `head` is the last number."""
+
+    id: ThreadId
+    user: UserId
+    created_at: Instant
+    updated_at: Instant
+    title: str = ""
+    version: int = 1
+    head: int = 0
+    open_run: RunId | None = None
+    compressed: Compressed | None = None
+    context_tokens: int = 0
+    forked_from: ThreadId | None = None
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadOpened:
+    """A conversation began, or was forked from another."""
+
+    thread_id: ThreadId
+    user: UserId
+    title: str = ""
+    forked_from: ThreadId | None = None
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesImported:
+    """Messages came from elsewhere: a fork, a file, a client-held history."""
+
+    messages: tuple[Message, ...]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadRenamed:
+    """The thread got another title."""
+
+    title: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadCompressed:
+    """A summary stands for the older messages from now on. They can still be read."""
+
+    run_id: RunId
+    compressed: Compressed
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadErased:
+    """The content is gone for good; the audit stays."""
+
+    by: str
+    at: Instant
+
+
+ThreadEvent = ThreadOpened | MessagesImported | ThreadRenamed | ThreadCompressed | ThreadErased
+
+THREAD_EVENT_TYPES: dict[str, type[ThreadEvent]] = {cls.__name__: cls for cls in get_args(ThreadEvent)}
+"""Every thread event by its stored name."""
+
+
+def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
+    """What the thread becomes. Raises Misfit, and changes nothing, where the event does not fit."""
+    if isinstance(event, ThreadOpened):
+        if thread is not None:
+            raise Misfit("thread_opened needs a new thread, but this one exists")
+        return Thread(event.thread_id, event.user, event.at, event.at, title=event.title, forked_from=event.forked_from)
+    if thread is None or thread.erased:
+        raise Misfit("a thread's event needs a thread that exists and was not erased")
+    return replace(_apply(thread, event), version=thread.version + 1, updated_at=event.at)
+
+
+def _apply(thread: Thread, event: MessagesImported | ThreadRenamed | ThreadCompressed | ThreadErased) -> Thread:
+    match event:
+        case MessagesImported():
+            _is_idle(thread, "messages_imported")
+            return replace(thread, head=thread.head + len(event.messages))
+        case ThreadRenamed():
+            return replace(thread, title=event.title)
+        case ThreadCompressed():
+            return replace(thread, compressed=event.compressed, context_tokens=event.compressed.tokens)
+        case ThreadErased():
+            _is_idle(thread, "thread_erased")
+            return replace(thread, erased=True, title="", compressed=None)
+        case _:
+            assert_never(event)
+
+
+def _is_idle(thread: Thread, what: str) -> None:
+    if thread.open_run:
+        raise Misfit(f"{what} needs a thread without an open run, but {thread.open_run!r} is open", code="thread_busy")

@@ -1,0 +1,92 @@
+"""What can be called: the part that model and policy may know, and the port behind it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pollux.core.canonical import digest
+from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
+from pollux.core.messages import JSON
+
+Repeat = Literal["repeatable", "keyed", "checkable", "once"]
+"""What a second execution would mean: harmless; harmless with our key; to be looked up first; never again."""
+
+Where = Literal["here", "page", "child"]
+"""Who executes: this process; a browser page, answering by `submit`; a child run, answering by `submit`."""
+
+Approval = Literal["required", "not_required"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What model and policy may know of a tool."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, JSON]
+    side_effect: bool = False
+    default_approval: Approval | None = None
+    repeat: Repeat | None = None
+    parallel: bool = True
+    where: Where = "here"
+    timeout: float | None = None
+    schema_hash: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        if self.default_approval is None:
+            set_(self, "default_approval", "required" if self.side_effect else "not_required")
+        if self.repeat is None:
+            # A tool that says nothing of repeats is not repeated once it may have acted.
+            set_(self, "repeat", "once" if self.side_effect else "repeatable")
+        meaning = {"name": self.name, "schema": self.input_schema, "sideEffect": self.side_effect, "where": self.where}
+        set_(self, "schema_hash", digest(meaning))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Who is asking, and for which action. `key` is the same for every attempt at it: pass it to what takes a key."""
+
+    user: UserId
+    origin: str
+    run_id: RunId
+    action_id: ActionId
+    thread_id: ThreadId
+    deadline: Instant | None = None
+
+    @property
+    def key(self) -> str:
+        return self.action_id
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a look at the world found out about an interrupted action."""
+
+    outcome: Literal["done", "not_done", "unknown"]
+    result: JSON = None
+
+
+class Tool(Protocol):
+    """Something that can be called."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
+        """Canonical arguments; pure. Raises ValidationError before anyone is asked."""
+        ...
+
+    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
+        """Who or what is acted upon: recipients, attendees, a command, a path."""
+        ...
+
+    def preview(self, args: dict[str, JSON]) -> str:
+        """One glance for the person who decides."""
+        ...
+
+    async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any: ...
+
+    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
+        """Look whether an interrupted attempt happened. Only asked of `checkable` tools."""
+        ...
