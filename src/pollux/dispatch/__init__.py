@@ -1,0 +1,1 @@
+"""Dispatchers: where a run is driven."""

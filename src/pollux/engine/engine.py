@@ -1,0 +1,356 @@
+"""The engine: the verbs that a door may call. They commit and return, or raise, at once; the work goes on behind."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Literal, Self
+
+from pollux.core.errors import Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
+from pollux.core.events import (
+    ActionCompleted,
+    ActionDecided,
+    ActionFailed,
+    ActionSettled,
+    ApprovalResolved,
+    CancelRequested,
+    Event,
+    RunClaimed,
+    RunStarted,
+)
+from pollux.core.ids import ActionId, ApprovalId, RunId, ThreadId, UserId, action_id, run_of
+from pollux.core.machine import pending
+from pollux.core.messages import JSON, Message
+from pollux.core.messages import user as user_message
+from pollux.core.policy import Rule, Scope
+from pollux.core.profile import Limits, Profile
+from pollux.core.run import Action, CancelReason, Parent, Run
+from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
+from pollux.core.tools import Tool
+from pollux.engine import gate, prompt
+from pollux.engine.crew import Crew
+from pollux.engine.driver import Followed, World
+from pollux.engine.feed import Item
+from pollux.engine.ledger import Facts, Ledger
+from pollux.engine.model import Providers
+from pollux.engine.plain import plain
+from pollux.engine.ports import Clock, Dispatcher, Ids, Store
+from pollux.engine.queries import Queries
+from pollux.engine.system import RandomIds, SystemClock
+from pollux.engine.toolbox import Toolbox
+from pollux.engine.watch import watch_feed
+
+logger = logging.getLogger(__name__)
+
+SUPERSEDE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A prompt and everything that may be said about how to answer it."""
+
+    prompt: str | Message
+    user: UserId
+    thread_id: ThreadId | None = None
+    profile: str = "default"
+    door: str = "sdk"
+    origin: str = ""
+    model: str | None = None
+    interactive: bool = True
+    limits: Limits | None = None
+    supersede: bool = False
+    live: bool = False
+    parent: Parent | None = None
+    run_id: RunId | None = None
+
+
+class Engine:
+    """Runs models with tools under a policy. Use as `async with Engine(...) as engine`."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        providers: Providers,
+        tools: Iterable[Tool] = (),
+        profiles: Mapping[str, Profile] | None = None,
+        rules: Sequence[Rule] = (),
+        instruct: prompt.Instruct = prompt.fixed_instructions,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        dispatcher: Dispatcher,
+    ) -> None:
+        self._store = store
+        self._providers = providers
+        self.toolbox = Toolbox(tools)
+        self.profiles = dict(profiles) if profiles is not None else {"default": _everything(self.toolbox)}
+        self._rules = tuple(rules)
+        self._instruct = instruct
+        self.clock = clock or SystemClock()
+        self._ids = ids or RandomIds()
+        self._dispatcher = dispatcher
+        self._draining = False
+        self.queries = Queries(store)
+
+    async def __aenter__(self) -> Self:
+        await self._store.open()
+        self._ledger = Ledger(self._store)
+        self._name = self._store.enlist()
+        self._world = World(
+            ledger=self._ledger,
+            providers=self._providers,
+            toolbox=self.toolbox,
+            profiles=self.profiles,
+            rules=self._rules,
+            instruct=self._instruct,
+            clock=self.clock,
+            name=self._name,
+        )
+        self._crew = Crew(self._world, self._dispatcher, self._answer_parent)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self, grace: float = 0) -> None:
+        """Take no new work, let what is under way go on for `grace` seconds, then leave the rest to a recovery."""
+        self._draining = True
+        await self._crew.close(grace)
+        await self._store.close()
+
+    # Verbs.
+
+    async def start(self, start: Start) -> Run:
+        """Accept a prompt into a thread and set the run going.
+
+        Raises:
+            NotFound: the thread is unknown or somebody else's; so is the profile.
+            ThreadBusy: the thread has an open run, and `supersede` was not asked for.
+        """
+        if self._draining:
+            raise Draining("this process is stopping; ask another, or try again soon")
+        profile = self.profiles.get(start.profile)
+        if profile is None:
+            raise NotFound(f"there is no profile {start.profile!r}")
+        thread, thread_events = await self._thread_for(start)
+        now = self.clock.now()
+        limits = start.limits or profile.limits
+        run_id = start.run_id or self._ids.run_id()
+        began = RunStarted(
+            run_id=run_id,
+            thread_id=thread.id,
+            user=start.user,
+            door=start.door,
+            origin=start.origin,
+            profile=profile.name,
+            model=start.model or profile.model,
+            prompt=user_message(start.prompt) if isinstance(start.prompt, str) else start.prompt,
+            limits=limits,
+            on_reject=profile.on_reject,
+            interactive=start.interactive,
+            deadline=now + limits.seconds if limits.seconds is not None else None,
+            parent=start.parent,
+            head=thread.head,
+            compressed=thread.compressed,
+            context_tokens=thread.context_tokens,
+            at=now,
+        )
+        first: list[Event] = [began]
+        if self._dispatcher.drives_here:
+            first.append(RunClaimed(epoch=1, driver=self._name, at=now))
+        feed = await self._ledger.begin(first, Followed(self._world), thread=thread, thread_events=thread_events)
+        feed.live = start.live
+        try:
+            self._crew.attend(feed)
+            return feed.run
+        finally:
+            self._ledger.release(feed)
+
+    async def resolve(
+        self,
+        approval_id: str,
+        decision: Literal["approved", "rejected"],
+        *,
+        by: str,
+        user: UserId | None = None,
+        feedback: str = "",
+        scope: Scope | None = None,
+        args_hash: str | None = None,
+    ) -> Run:
+        """A person's answer to an approval, taken once.
+
+        Raises:
+            NotFound: there is no such approval for this user.
+            Misfit: it cannot be answered any more; the code says why.
+        """
+        action = await self._action_of_approval(approval_id, user)
+        if args_hash is not None and args_hash != action.args_hash:
+            raise Misfit("the arguments are not the ones you were shown", code="args_changed")
+        if scope is not None and not action.subjects:
+            raise ValidationError("there is no recipient to always allow", code="no_recipient")
+        event = ApprovalResolved(
+            approval_id=ApprovalId(approval_id),
+            decision=decision,
+            by=by,
+            feedback=feedback,
+            scope=scope,
+            at=self.clock.now(),
+        )
+        return await self._crew.tell(run_of(approval_id), _just(event))
+
+    async def edit(self, approval_id: str, args: dict[str, JSON], *, by: str, user: UserId | None = None) -> Action:
+        """Other arguments for a call that waits: a new action with a new approval; the old one is superseded.
+
+        Raises:
+            ValidationError: the arguments do not fit the tool.
+            PolicyError: the policy forbids them.
+        """
+        old = await self._action_of_approval(approval_id, user)
+        prepared = self.toolbox.prepare(old.tool, args)
+
+        async def facts(run: Run) -> Sequence[Event]:
+            terms = await self._world.terms_for(run)
+            revision = sum(1 for action in run.actions if action.call.id == old.call.id and action.turn == old.turn)
+            index = next(i for i, call in enumerate(run.calls) if call.id == old.call.id) if run.calls else 0
+            new = gate.plan(
+                run, old.call, prepared, terms, id=action_id(run.id, old.turn, index, revision), edited_by=by
+            )
+            if new.decision and new.decision.mode == "deny":
+                raise PolicyError(f"the policy forbids these arguments: {new.decision.reason}")
+            return [ActionDecided(epoch=run.epoch, action=new, supersedes=old.id, at=terms.now)]
+
+        run = await self._crew.tell(run_of(approval_id), facts)
+        return next(a for a in reversed(run.actions) if a.call.id == old.call.id and a.id != old.id)
+
+    async def submit(
+        self, action_id_: str, result: object, *, user: UserId | None = None, error: str | None = None
+    ) -> Run:
+        """The answer of a page or a child run to its action."""
+        action = await self._action(action_id_, user)
+        if action.started is None or action.where == "here":
+            raise Misfit(f"submit needs action {action_id_!r} to wait for an answer, but it is {action.status}")
+        epoch, attempt, now = action.started.epoch, action.started.attempt, self.clock.now()
+        event: Event
+        if error is None:
+            event = ActionCompleted(
+                epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now
+            )
+        else:
+            event = ActionFailed(
+                epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now
+            )
+        return await self._crew.tell(run_of(action_id_), _just(event))
+
+    async def settle(
+        self, action_id_: str, outcome: Literal["done", "not_done"], *, by: str, user: UserId | None = None
+    ) -> Run:
+        """A person found out what became of an action whose outcome was unknown."""
+        action = await self._action(action_id_, user)
+        event = ActionSettled(action_id=action.id, outcome=outcome, by=by, at=self.clock.now())
+        return await self._crew.tell(run_of(action_id_), _just(event))
+
+    async def cancel(
+        self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user"
+    ) -> Run:
+        """Stop the run and its children. Returns at once; what is in flight ends first."""
+        await self.queries.run(run_id, user)
+        run = await self._crew.tell(run_id, _just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
+        for child in await self._store.children(run_id):
+            if child.status not in ("completed", "failed", "cancelled"):
+                await self.cancel(child.run_id, by=by, reason="parent")
+        return run
+
+    async def watch(self, run_id: RunId, *, after: int = 0, user: UserId | None = None) -> AsyncIterator[Item]:
+        """The journal from there on, the open turn's text so far, then what happens, until the run has ended."""
+        await self.queries.run(run_id, user)
+        feed = await self._ledger.acquire(run_id)
+        try:
+            async for item in watch_feed(feed, self._store, after):
+                yield item
+        finally:
+            self._ledger.release(feed)
+
+    async def wait_settled(self, run_id: RunId, *, seconds: float | None = None) -> Run:
+        """The run once nothing is owed to it: it ended, or waits for people or clocks. Or as it is after that time."""
+        feed = await self._ledger.acquire(run_id)
+        try:
+            async with asyncio.timeout(seconds):
+                while pending(feed.run) or (feed.driving and feed.run.is_open):
+                    await feed.wait_moved(feed.run.version)
+        except TimeoutError:
+            pass
+        finally:
+            self._ledger.release(feed)
+        return feed.run
+
+    async def recover(self) -> int:
+        """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
+        return await self._crew.recover()
+
+    # Children, and finding things.
+
+    async def _answer_parent(self, run: Run) -> None:
+        assert run.parent is not None and run.ending is not None
+        failed = run.ending.status != "completed"
+        try:
+            await self.submit(
+                run.parent.action_id, {"text": run.text}, error=run.ending.message if failed else None
+            )
+        except (Misfit, NotFound) as problem:
+            logger.info("a child's end came too late for its parent: %s", problem)
+
+    async def _thread_for(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
+        thread = await self._store.thread(start.thread_id) if start.thread_id else None
+        if thread is None:
+            return self._new_thread(start)
+        if thread.user != start.user or thread.erased:
+            raise NotFound(f"there is no thread {start.thread_id!r}")
+        if thread.open_run is not None:
+            if not start.supersede:
+                raise ThreadBusy("the thread has an open run", run_id=thread.open_run)
+            await self._supersede(thread.open_run, start.user)
+            thread = await self._store.thread(thread.id) or thread
+        return thread, ()
+
+    def _new_thread(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
+        opened = ThreadOpened(
+            thread_id=start.thread_id or self._ids.thread_id(), user=start.user, at=self.clock.now()
+        )
+        return step_thread(None, opened), (opened,)
+
+    async def _supersede(self, run_id: RunId, by: UserId) -> None:
+        try:
+            await self.cancel(run_id, by=by, reason="superseded")
+        except Misfit:
+            pass
+        run = await self.wait_settled(run_id, seconds=SUPERSEDE_SECONDS)
+        if run.is_open:
+            raise ThreadBusy("the open run could not be stopped in time", run_id=run_id)
+
+    async def _action_of_approval(self, approval_id: str, user: UserId | None) -> Action:
+        run = await self.queries.run(run_of(approval_id), user)
+        action = run.action_of_approval(approval_id)
+        if action is None:
+            raise NotFound(f"there is no approval {approval_id!r}")
+        return action
+
+    async def _action(self, action_id_: str, user: UserId | None) -> Action:
+        run = await self.queries.run(run_of(action_id_), user)
+        action = run.action(ActionId(action_id_))
+        if action is None:
+            raise NotFound(f"there is no action {action_id_!r}")
+        return action
+
+
+def _just(event: Event) -> Facts:
+    async def facts(_: Run) -> Sequence[Event]:
+        return [event]
+
+    return facts
+
+
+def _everything(toolbox: Toolbox) -> Profile:
+    return replace(Profile(), tools=tuple(toolbox))

@@ -1,0 +1,168 @@
+"""What happens to one run, for those who are here: its head, its facts and the text on its way.
+
+Deltas are shown and never stored. A watcher that comes late gets the open turn's text so far.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pollux.core.events import Event
+from pollux.core.run import Run
+from pollux.core.thread import Thread
+from pollux.engine.model import Turns
+from pollux.engine.ports import Recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Text on its way. `offset` counts the characters of that kind before it in this attempt."""
+
+    turn: int
+    attempt: int
+    offset: int
+    kind: Literal["text", "thought"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRestarted:
+    """The answer begins anew: drop what you showed of this turn."""
+
+    turn: int
+    attempt: int
+
+
+Item = Recorded | Delta | TurnRestarted
+
+BACKLOG = 256
+"""How many items a slow watcher may lag behind before its deltas are joined."""
+
+
+class Watcher:
+    """One reader's place in the feed."""
+
+    __slots__ = ("_items", "_waiter")
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._waiter: asyncio.Future[None] | None = None
+
+    def put(self, item: Item) -> None:
+        items = self._items
+        if len(items) > BACKLOG and isinstance(item, Delta) and _continues(items[-1], item):
+            # Bounded by the answer's length: a reader that stalls costs text, not objects.
+            last = items[-1]
+            assert isinstance(last, Delta)
+            items[-1] = Delta(last.turn, last.attempt, last.offset, last.kind, last.text + item.text)
+            return
+        items.append(item)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def take(self) -> list[Item]:
+        """Everything since the last time, waiting for the first."""
+        if not self._items:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        items, self._items = self._items, []
+        return items
+
+
+def _continues(last: Item, item: Delta) -> bool:
+    return isinstance(last, Delta) and (last.turn, last.attempt, last.kind) == (item.turn, item.attempt, item.kind)
+
+
+class Feed:
+    """One run as this process knows it. Kept while somebody drives or watches it."""
+
+    __slots__ = (
+        "_lengths",
+        "_moved",
+        "_shown",
+        "driving",
+        "live",
+        "lock",
+        "on_move",
+        "run",
+        "thread",
+        "turns",
+        "users",
+        "watchers",
+    )
+
+    def __init__(self, run: Run, thread: Thread) -> None:
+        self.run = run
+        self.thread = thread
+        self.turns: Turns | None = None
+        self.driving = False
+        self.live = False
+        """Whether somebody asked to see text as it arrives."""
+        self.on_move: Callable[[], None] = _nothing
+        self.users = 0
+        self.lock = asyncio.Lock()
+        self.watchers: list[Watcher] = []
+        self._shown: list[Delta] = []
+        self._lengths = {"text": 0, "thought": 0}
+        self._moved: asyncio.Future[None] | None = None
+
+    def advance(self, run: Run, events: Sequence[Event], thread: Thread) -> None:
+        """The run has a new head."""
+        seq = run.version - len(events)
+        if run.compressed is not self.run.compressed:
+            self.turns = None
+        elif self.turns is not None:
+            self.turns.extend(run.messages[len(self.run.messages) :])
+        if run.turn != self.run.turn or run.ending:
+            self._forget_text()
+        elif run.attempt != self.run.attempt and self._shown:
+            self._forget_text()
+            self._publish(TurnRestarted(run.turn, run.attempt))
+        self.run, self.thread = run, thread
+        for event in events:
+            seq += 1
+            self._publish(Recorded(seq, event))
+        self.nudge()
+
+    def show(self, turn: int, attempt: int, kind: Literal["text", "thought"], text: str) -> None:
+        """Some text arrived."""
+        delta = Delta(turn, attempt, self._lengths[kind], kind, text)
+        self._lengths[kind] += len(text)
+        self._shown.append(delta)
+        for watcher in self.watchers:
+            watcher.put(delta)
+
+    def shown(self) -> list[Delta]:
+        """The open turn's text so far."""
+        return list(self._shown)
+
+    async def wait_moved(self, beyond: int) -> None:
+        """Return when the head has a higher version, or its driver has left."""
+        if self.run.version <= beyond:
+            if self._moved is None or self._moved.done():
+                self._moved = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._moved)
+
+    def nudge(self) -> None:
+        """Let those who wait look again."""
+        self.on_move()
+        moved = self._moved
+        if moved is not None and not moved.done():
+            moved.set_result(None)
+
+    def _publish(self, item: Item) -> None:
+        for watcher in self.watchers:
+            watcher.put(item)
+
+    def _forget_text(self) -> None:
+        self._shown = []
+        self._lengths = {"text": 0, "thought": 0}
+
+
+def _nothing() -> None:
+    pass

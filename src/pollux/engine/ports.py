@@ -1,0 +1,289 @@
+"""What the engine needs of the world: a store that remembers, a clock, a source of ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pollux.core.events import Event
+from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.run import ApprovalStatus, Run, RunStatus
+from pollux.core.thread import Thread, ThreadEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event in a stream, with its number. The first has 1."""
+
+    seq: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """What a store keeps of a run beside its journal, to find it by."""
+
+    run_id: RunId
+    thread_id: ThreadId
+    user: UserId
+    profile: str
+    status: RunStatus
+    created_at: Instant
+    updated_at: Instant
+    wake_at: Instant | None
+    owed: bool
+    """Whether a driver has work to do: what `recover` looks for."""
+    epoch: int
+    driver: str
+    parent: RunId | None = None
+    root: RunId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRow:
+    """What a store keeps of an approval, to find it by. What it is about stays in the run."""
+
+    approval_id: ApprovalId
+    run_id: RunId
+    root: RunId
+    user: UserId
+    status: ApprovalStatus
+    requested_at: Instant
+    expires_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFact:
+    """One line of the audit: ids and the nine fields, no content. The store chains and signs it."""
+
+    at: Instant
+    kind: str
+    """What happened: decided, approved, rejected, started, completed, failed, settled, granted, revoked, erased."""
+    user: str
+    run_id: str = ""
+    thread_id: str = ""
+    action_id: str = ""
+    model_name: str = ""
+    tool_name: str = ""
+    input: bytes = b""
+    """The canonical arguments. Only their keyed digest is kept: the store has the key."""
+    policy_decision: str = ""
+    approval_id: str = ""
+    execution_status: str = ""
+    error_code: str = ""
+    message: str = ""
+    by: str = ""
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transaction: events with everything derived from them, all or nothing.
+
+    `run.version` is the version after; a store refuses with Conflict unless the stream holds exactly
+    `run.version - len(events)` events, and likewise for the thread's own stream.
+    """
+
+    run: Run | None = None
+    events: tuple[Event, ...] = ()
+    row: RunRow | None = None
+    thread: Thread | None = None
+    thread_events: tuple[ThreadEvent, ...] = ()
+    first_message: int = 0
+    """The number of the first of `messages` in its thread."""
+    messages: tuple[Message, ...] = ()
+    approvals: tuple[ApprovalRow, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    revoked: tuple[GrantId, ...] = ()
+    audit: tuple[AuditFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A line of the audit as it is kept."""
+
+    seq: int
+    at: Instant
+    kind: str
+    user: str
+    run_id: str
+    thread_id: str
+    action_id: str
+    model_name: str
+    tool_name: str
+    input_hash: str
+    policy_decision: str
+    approval_id: str
+    execution_status: str
+    error_code: str
+    message: str
+    by: str
+    started_at: Instant | None
+    ended_at: Instant | None
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What a verification found. `problems` name the kind of tampering and the place."""
+
+    valid: bool
+    entries: int
+    head: str
+    problems: tuple[str, ...] = ()
+
+
+class Store(Protocol):
+    """Remembers. Every method is safe to call from many tasks; a commit is one transaction or nothing.
+
+    Methods that take a `user` answer only for that owner: an unknown id and somebody else's look alike.
+    """
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def commit(self, change: Change) -> None:
+        """Write it all or nothing.
+
+        Raises:
+            Conflict: the stream, or the thread's, has moved on since it was read.
+            ThreadBusy: the run is new and its thread has another open run.
+            StoreError: it could not be written; nothing was.
+        """
+        ...
+
+    async def run(self, run_id: RunId) -> Run | None:
+        """The run as its journal tells it."""
+        ...
+
+    async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]: ...
+
+    async def thread(self, thread_id: ThreadId) -> Thread | None: ...
+
+    async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]: ...
+
+    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
+        """The thread's messages with a higher number, in order, notices included."""
+        ...
+
+    async def threads(
+        self, user: UserId, *, limit: int = 25, before: str | None = None
+    ) -> Sequence[Thread]:
+        """Last updated first; `before` is the id of the last one seen."""
+        ...
+
+    async def runs(
+        self,
+        user: UserId,
+        *,
+        thread_id: ThreadId | None = None,
+        limit: int = 25,
+        before: str | None = None,
+    ) -> Sequence[RunRow]:
+        """Newest first; `before` is the id of the last one seen."""
+        ...
+
+    async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
+
+    async def approvals(
+        self,
+        user: UserId,
+        *,
+        status: ApprovalStatus | None = "pending",
+        limit: int = 25,
+        before: str | None = None,
+    ) -> Sequence[ApprovalRow]:
+        """Newest first; `before` is the id of the last one seen."""
+        ...
+
+    async def grants(self, user: UserId) -> Sequence[Grant]: ...
+
+    async def owed(self) -> Sequence[RunRow]:
+        """Open runs that a driver has work for, oldest first."""
+        ...
+
+    async def due(self, now: Instant) -> Sequence[RunId]:
+        """Open runs whose wake_at has come."""
+        ...
+
+    async def next_wake(self) -> Instant | None: ...
+
+    async def erase(self, thread_id: ThreadId) -> None:
+        """Drop the content of a thread and its runs. The ThreadErased event is committed before; this is repeatable."""
+        ...
+
+    async def audit(
+        self, *, user: UserId | None = None, after: int = 0, limit: int = 100
+    ) -> Sequence[AuditEntry]: ...
+
+    async def verify_audit(self) -> AuditReport: ...
+
+    def enlist(self) -> str:
+        """A driver's name, alive until this process ends."""
+        ...
+
+    async def is_alive(self, driver: str) -> bool:
+        """Whether the process behind a driver's name still lives."""
+        ...
+
+    async def changed_elsewhere(self) -> None:
+        """Return soon after another process has committed something; never, where no other process can."""
+        ...
+
+    async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
+        """How many events each of these runs has now."""
+        ...
+
+
+class Drivers(Protocol):
+    """What a dispatcher may ask of a process that drives."""
+
+    async def wake(self, run_id: RunId) -> None:
+        """Drive the run, if it has work and no live driver."""
+        ...
+
+    async def tick_due(self) -> int:
+        """Tell every run whose time has come."""
+        ...
+
+
+class Dispatcher(Protocol):
+    """Decides where a run is driven, and remembers when the clock must look at it again."""
+
+    @property
+    def drives_here(self) -> bool:
+        """Whether the process that leaves work owed takes it on itself."""
+        ...
+
+    async def serve(self, drivers: "Drivers") -> None:
+        """Bring wakes to this process's drivers, until cancelled."""
+        ...
+
+    def wake(self, run_id: RunId) -> None:
+        """The run has work owed and nobody here is at it."""
+        ...
+
+    def wake_at(self, run_id: RunId, moment: Instant) -> None:
+        """The clock moves this run at that moment, if nothing else did before."""
+        ...
+
+
+class Clock(Protocol):
+    """Time and waiting, so that tests need neither."""
+
+    def now(self) -> Instant: ...
+
+    async def sleep_until(self, moment: Instant) -> None: ...
+
+
+class Ids(Protocol):
+    """Where fresh ids come from."""
+
+    def run_id(self) -> RunId: ...
+
+    def thread_id(self) -> ThreadId: ...
+

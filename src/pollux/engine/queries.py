@@ -1,0 +1,81 @@
+"""Questions about what is stored. Every one carries the owner; somebody else's things look like unknown ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pollux.core.errors import NotFound
+from pollux.core.ids import RunId, ThreadId, UserId
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.run import Action, ApprovalStatus, Run
+from pollux.core.thread import Thread
+from pollux.engine.ports import AuditEntry, AuditReport, RunRow, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An approval with the action it is about and the run it belongs to."""
+
+    run: Run
+    action: Action
+
+
+class Queries:
+    """Reads. `user=None` is for those who act for everybody: recovery, the operator's own command line."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run:
+        run = await self._store.run(run_id)
+        if run is None or (user is not None and run.user != user):
+            raise NotFound(f"there is no run {run_id!r}")
+        return run
+
+    async def runs(
+        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+    ) -> Sequence[RunRow]:
+        return await self._store.runs(user, thread_id=thread_id, limit=limit, before=before)
+
+    async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread:
+        thread = await self._store.thread(thread_id)
+        if thread is None or thread.erased or (user is not None and thread.user != user):
+            raise NotFound(f"there is no thread {thread_id!r}")
+        return thread
+
+    async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
+        return await self._store.threads(user, limit=limit, before=before)
+
+    async def messages(
+        self, thread_id: ThreadId, user: UserId | None = None, *, after: int = 0
+    ) -> Sequence[Message]:
+        await self.thread(thread_id, user)
+        return await self._store.messages(thread_id, after)
+
+    async def approvals(
+        self,
+        user: UserId,
+        *,
+        status: ApprovalStatus | None = "pending",
+        limit: int = 10,
+        before: str | None = None,
+    ) -> Sequence[Question]:
+        """Newest first. What is shown is read from the run itself: there is no second copy that could differ."""
+        found: list[Question] = []
+        for row in await self._store.approvals(user, status=status, limit=limit, before=before):
+            run = await self._store.run(row.run_id)
+            action = run.action_of_approval(row.approval_id) if run else None
+            if run and action:
+                found.append(Question(run, action))
+        return found
+
+    async def grants(self, user: UserId) -> Sequence[Grant]:
+        return await self._store.grants(user)
+
+    async def audit(
+        self, *, user: UserId | None = None, after: int = 0, limit: int = 100
+    ) -> Sequence[AuditEntry]:
+        return await self._store.audit(user=user, after=after, limit=limit)
+
+    async def verify_audit(self) -> AuditReport:
+        return await self._store.verify_audit()

@@ -1,0 +1,20 @@
+"""When a failed model call is tried again. Lives once, above the providers; only before the first word of an answer."""
+
+from pollux.core.errors import ModelError
+from pollux.core.ids import Instant
+
+MAX_ATTEMPTS = 4
+MAX_SECONDS = 30.0
+FIRST_DELAY = 0.5
+
+_PASSING = frozenset({"rate_limit", "overloaded", "server", "connection", "timeout"})
+
+
+def retry_at(error: ModelError, *, attempt: int, since: Instant, now: Instant) -> Instant | None:
+    """The moment of the next try, or None when there is to be none."""
+    if error.started or error.kind not in _PASSING or attempt >= MAX_ATTEMPTS:
+        return None
+    # The server knows best when it wants to hear from us again; without its word, double the wait each time.
+    delay = error.retry_after if error.retry_after is not None else FIRST_DELAY * 2 ** (attempt - 1)
+    moment = now + delay
+    return moment if moment - since <= MAX_SECONDS else None
