@@ -1,0 +1,83 @@
+# Every target sets up what it needs. `make help` lists them.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+READY := .venv/.ready
+TEST_LOG := .venv/test.log
+UV_VERSION := 0.13.7
+
+# The pins are complete and hashed, so pip has nothing to resolve; --no-deps makes that a promise.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIN := $(BIN)/uv pip compile pyproject.toml --all-extras --no-config --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## Make .venv with every extra and the pinned development tools
+
+$(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { python=$$(scripts/find-python) && "$$python" -m venv --clear .venv; }
+	$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
+	@touch $@
+
+.PHONY: lint
+lint: $(READY) ## Ruff, formatting and types
+	@scripts/check-node
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+
+.PHONY: format
+format: $(READY) ## Rewrite the source in the house's format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# The coverage check comes between pytest and its closing line, so that the last line tells what ran.
+.PHONY: test
+test: lint ## Everything that must hold before a change is sent
+	@scripts/system-packages strace
+	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
+	@$(BIN)/python scripts/check_coverage.py
+	@tail -n 1 $(TEST_LOG)
+
+.PHONY: demo
+demo: $(READY) ## Try it without a key
+	@$(BIN)/pollux demo
+
+.PHONY: bench
+bench: $(READY) ## Measure against the floor and print the table
+	@[ -f benchmarks/run.py ] || { echo "benchmarks/run.py is missing: there is nothing to measure yet" >&2; exit 2; }
+	$(BIN)/python benchmarks/run.py
+
+.PHONY: interop
+interop: $(READY) ## Real peers from public registries
+	@scripts/check-node
+	@scripts/run-marked interop
+
+.PHONY: soak
+soak: $(READY) ## The large version of every promise; takes long
+	@scripts/system-packages strace
+	@scripts/run-marked soak
+
+.PHONY: docs-reference
+docs-reference: $(READY) ## Regenerate docs/reference from the source
+	$(BIN)/python -m pollux.config > docs/reference/settings.md
+
+.PHONY: pins
+pins: $(READY) ## Resolve the dependencies again; `make pins UPGRADE=1` takes newer versions
+	$(PIP_INSTALL) 'uv==$(UV_VERSION)'
+	$(PIN) $(if $(UPGRADE),--upgrade) --output-file requirements/runtime.txt
+	$(PIN) $(if $(UPGRADE),--upgrade) --group dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+
+.PHONY: clean
+clean: ## Remove what the targets made
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+"""Which provider answers for a model name. One table, and no falling back from one to another."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import urlsplit
+
+from pollux.config.files import ConfigError
+
+ProviderName = Literal["gemini", "anthropic", "openai", "ollama"]
+
+FORMS: Final = "gemini-…, claude-…, gpt-… or o<digit>…, ollama/<model>, openai:<base url>/<model>"
+
+_BY_PREFIX: Final[tuple[tuple[str, ProviderName], ...]] = (
+    ("gemini-", "gemini"),
+    ("claude-", "anthropic"),
+    ("gpt-", "openai"),
+    *((f"o{digit}", "openai") for digit in range(10)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRef:
+    """A model name taken apart: who answers, the name to ask for, and the address when the name carries one."""
+
+    provider: ProviderName
+    name: str
+    base_url: str | None = None
+
+
+def provider_of(model: str) -> ProviderName:
+    """The provider that answers for this model name. Raises ConfigError listing the forms."""
+    return model_ref(model).provider
+
+
+def model_ref(model: str) -> ModelRef:
+    """The model name taken apart. Raises ConfigError listing the forms when it has none of them."""
+    if not model.isprintable() or " " in model:
+        raise _unknown(model)
+    if model.startswith("openai:"):
+        return _addressed(model)
+    if model.startswith("ollama/") and model != "ollama/":
+        return ModelRef("ollama", model.removeprefix("ollama/"))
+    for prefix, provider in _BY_PREFIX:
+        # A bare "gpt-" names nothing, but "o3" is a whole name.
+        if model.startswith(prefix) and (model != prefix or prefix[-1].isdigit()):
+            return ModelRef(provider, model)
+    raise _unknown(model)
+
+
+def _addressed(model: str) -> ModelRef:
+    address = model.removeprefix("openai:")
+    # Hubs name models "owner/model": what follows the version segment is all name.
+    version = re.search(r"/v[0-9]+[a-z0-9]*/", address)
+    cut = version.end() - 1 if version else address.rfind("/")
+    base_url, name = address[:cut], address[cut + 1 :]
+    try:
+        parts = urlsplit(base_url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and bool(name)
+        has_password = "@" in parts.netloc
+    except ValueError:
+        fits = has_password = False
+    if has_password:
+        raise ConfigError("a model name must not hold a password. Set OPENAI_API_KEY instead", code="usage")
+    if not fits:
+        raise _unknown(model)
+    return ModelRef("openai", name, base_url)
+
+
+def _unknown(model: str) -> ConfigError:
+    shown = ascii(model if len(model) <= 80 else model[:79] + "…") if not model.isprintable() else f"'{model[:80]}'"
+    return ConfigError(f"model {shown} has no known form. Use one of: {FORMS}", code="usage")

@@ -1,0 +1,115 @@
+"""Every setting, one row each. Reading and the reference page both come from this table, so they cannot disagree."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pollux.config.files import ConfigError
+
+Kind = Literal["text", "path", "store", "url", "origin", "host", "port", "model", "key", "secret", "tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: where it may come from, what it holds and what it means.
+
+    `file` lists the dotted keys in the configuration file; `dotenv` says whether a `.env` file may set it. The default
+    is written as a person would write it, with `$NAME` for places; None means there is none.
+    """
+
+    name: str
+    env: tuple[str, ...]
+    flag: str | None
+    kind: Kind
+    default: str | None
+    meaning: str
+    file: tuple[str, ...] = ()
+    dotenv: bool = False
+
+
+# A `.env` lies in the working directory, so it may bring keys and the addresses they belong to, and no more:
+# what could widen rights or move the store must come from the person who starts the program.
+SETTINGS: Final[tuple[Setting, ...]] = (
+    # Places
+    Setting("home", ("POLLUX_HOME",), None, "path", "$XDG_DATA_HOME/pollux",
+            "Where the store, the token and the keys lie. Created with mode 0700 when first needed."),
+    Setting("config", ("POLLUX_CONFIG",), "--config", "path", "$XDG_CONFIG_HOME/pollux/config.toml",
+            "The configuration file. Named explicitly, it must exist."),
+    Setting("store", ("POLLUX_STORE",), "--store", "store", "$POLLUX_HOME/pollux.db",
+            "A path for SQLite, or `postgresql://…` for many hosts.", file=("store",)),
+    Setting("pg_listen_url", ("POLLUX_PG_LISTEN_URL",), None, "secret", None,
+            "A direct PostgreSQL address for LISTEN, where `POLLUX_STORE` goes through a pooler.",
+            file=("pg_listen_url",)),
+    # Models
+    Setting("model", (), "--model", "model", "the default model",
+            "The model that answers: `gemini-…`, `claude-…`, `gpt-…` or `o<digit>…`, `ollama/<model>`, "
+            "`openai:<base url>/<model>`.", file=("model",)),
+    Setting("system_prompt", (), None, "text", None,
+            "Instructions put before those of the profile.", file=("system_prompt",)),
+    Setting("gemini_api_key", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "--api-key", "key", None,
+            "The key for `gemini-…` models.", file=("gemini.api_key", "api_key"), dotenv=True),
+    Setting("gemini_base_url", ("GOOGLE_GEMINI_BASE_URL",), None, "url", "https://generativelanguage.googleapis.com",
+            "Where `gemini-…` models are asked.", file=("gemini.base_url",), dotenv=True),
+    Setting("anthropic_api_key", ("ANTHROPIC_API_KEY",), "--api-key", "key", None,
+            "The key for `claude-…` models.", file=("anthropic.api_key",), dotenv=True),
+    Setting("anthropic_base_url", ("ANTHROPIC_BASE_URL",), None, "url", "https://api.anthropic.com",
+            "Where `claude-…` models are asked.", file=("anthropic.base_url",), dotenv=True),
+    Setting("openai_api_key", ("OPENAI_API_KEY",), "--api-key", "key", None,
+            "The key for `gpt-…`, `o<digit>…` and `openai:…` models. Servers on your own machine often need none.",
+            file=("openai.api_key",), dotenv=True),
+    Setting("openai_base_url", ("OPENAI_BASE_URL",), None, "url", "https://api.openai.com/v1",
+            "Where `gpt-…` and `o<digit>…` models are asked.", file=("openai.base_url",), dotenv=True),
+    Setting("ollama_host", ("OLLAMA_HOST",), None, "host", "http://127.0.0.1:11434",
+            "Where `ollama/…` models are asked. A bare host or `host:port` is taken as http.", file=("ollama.host",)),
+    # Servers
+    Setting("host", (), "--host", "text", "127.0.0.1",
+            "The address `pollux serve` binds. A public one needs `POLLUX_TOKENS` or `POLLUX_OIDC_*`.",
+            file=("serve.host",)),
+    Setting("port", (), "--port", "port", "8642",
+            "The port of `pollux serve`; 0 takes any free one.", file=("serve.port",)),
+    Setting("gemini_emulator_port", (), None, "port", "8643",
+            "The port of the Gemini emulator.", file=("emulator.gemini_port",)),
+    Setting("workspace_emulator_port", (), None, "port", "8644",
+            "The port of the workspace emulator.", file=("emulator.workspace_port",)),
+    # Who may call
+    Setting("tokens", ("POLLUX_TOKENS",), None, "tokens", None,
+            "Users and their bearer tokens: `alice:TOKEN,bob:TOKEN`. A user may have several.", file=("tokens",)),
+    Setting("oidc_issuer", ("POLLUX_OIDC_ISSUER",), None, "url", None,
+            "Whose JWTs are accepted. Needs the audience too.", file=("oidc.issuer",)),
+    Setting("oidc_audience", ("POLLUX_OIDC_AUDIENCE",), None, "text", None,
+            "The audience a JWT must name.", file=("oidc.audience",)),
+    Setting("oidc_jwks", ("POLLUX_OIDC_JWKS",), None, "text", None,
+            "The issuer's keys, as an address or a file; the issuer's own discovery document when not set.",
+            file=("oidc.jwks",)),
+    Setting("seal_key", ("POLLUX_SEAL_KEY",), None, "secret", None,
+            "Seals the history a page keeps; `$POLLUX_HOME/seal.key` when not set.", file=("seal_key",)),
+    # Google
+    Setting("google_client_id", ("POLLUX_GOOGLE_CLIENT_ID",), None, "text", None,
+            "The OAuth client that connects Google accounts.", file=("google.client_id",)),
+    Setting("google_client_secret", ("POLLUX_GOOGLE_CLIENT_SECRET",), None, "secret", None,
+            "That client's secret.", file=("google.client_secret",)),
+    Setting("gmail_base_url", ("POLLUX_GMAIL_BASE_URL",), None, "origin", None,
+            "Replaces scheme and host of Gmail's address; the paths stay Google's.", file=("google.gmail_base_url",)),
+    Setting("calendar_base_url", ("POLLUX_CALENDAR_BASE_URL",), None, "origin", None,
+            "Replaces scheme and host of Calendar's address; the paths stay Google's.",
+            file=("google.calendar_base_url",)),
+    Setting("google_oauth_base_url", ("POLLUX_GOOGLE_OAUTH_BASE_URL",), None, "origin", None,
+            "Replaces scheme and host of Google's OAuth addresses; the paths stay Google's.",
+            file=("google.oauth_base_url",)),
+)  # fmt: skip
+
+BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
+
+
+def explain_missing(name: str) -> str:
+    """The sentence for a setting that is needed and was found nowhere: what to set, and where else it may stand."""
+    setting = BY_NAME.get(name)
+    if setting is None:
+        raise ConfigError(f"there is no setting '{name}'. The settings are: {', '.join(BY_NAME)}")
+    ways: list[str] = []
+    if setting.file:
+        ways.append(f"put `{setting.file[-1]}` in the config file")
+    if setting.flag:
+        ways.append(f"pass {setting.flag}")
+    if not setting.env:
+        return f"{name} is not set. " + " or ".join(ways).capitalize()
+    return f"{setting.env[0]} is not set. " + ", or ".join(["Set it", *ways])

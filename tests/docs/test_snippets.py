@@ -1,0 +1,103 @@
+"""What the documentation shows must run: Python blocks are executed, commands must exist.
+
+A page's Python blocks run in order in one namespace, in an empty folder. A block is exempt when the line before it is
+`<!-- not run: reason -->`.
+"""
+
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+REPOSITORY: Final = Path(__file__).parent.parent.parent
+PAGES: Final = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs/guides").glob("*.md"))]
+BLOCK: Final = re.compile(
+    r"(?P<exempt><!-- not run: \S.*? -->\n+)?^(?P<indent>[ ]*)```(?P<language>\w+)\n(?P<body>.*?)^(?P=indent)```\s*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    body: str
+    line: int
+    is_exempt: bool
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    for match in BLOCK.finditer(text):
+        indent = len(match["indent"])
+        body = "".join(line[indent:] if line.strip() else line for line in match["body"].splitlines(keepends=True))
+        first_line = text.count("\n", 0, match.start("body")) + 1
+        yield Block(match["language"], body, first_line, is_exempt=match["exempt"] is not None)
+
+
+def commands_of(block: Block) -> Iterator[list[str]]:
+    for line in block.body.replace("\\\n", " ").splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        while words and re.fullmatch(r"[A-Z_][A-Z0-9_]*=.*", words[0]):
+            words.pop(0)
+        if words and words[0] in ("pollux", "make"):
+            yield words
+
+
+def by_name(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+COMMANDS: Final = sorted(
+    {
+        (by_name(page), words[0], words[1] if len(words) > 1 else "")
+        for page in PAGES
+        for block in blocks_of(page.read_text())
+        if block.language in ("bash", "sh", "console") and not block.is_exempt
+        for words in commands_of(block)
+    }
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_name)
+def test_the_python_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks_of(page.read_text()):
+        if block.language == "python" and not block.is_exempt:
+            # Blank lines in front make a traceback name the page's own line.
+            exec(compile("\n" * (block.line - 1) + block.body, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize(("page", "command", "name"), COMMANDS)
+def test_the_commands_on_the_page_exist(page: str, command: str, name: str):
+    if command == "make":
+        targets = re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+        assert name in targets, f"{page} shows `make {name}`, which the Makefile does not have"
+        return
+    if importlib.util.find_spec("pollux.cli") is None:
+        pytest.skip("the command line does not exist yet")
+    code = "import sys; from pollux.cli import main; sys.exit(main())"
+    shown = subprocess.run([sys.executable, "-c", code, name, "--help"], capture_output=True, text=True, timeout=30)
+    assert shown.returncode == 0, f"{page} shows `pollux {name}`: {shown.stderr}"
+
+
+def test_blocks_are_found_with_their_language_line_and_exemption():
+    run, exempt = "```python\nx = 1\n```\n", "<!-- not run: needs a key -->\n```python\ny\n```\n"
+    indented = "- item\n\n  ```bash\n  make test\n  ```\n"
+    assert list(blocks_of(f"a\n{run}{exempt}{indented}")) == [
+        Block("python", "x = 1\n", 3, is_exempt=False),
+        Block("python", "y\n", 7, is_exempt=True),
+        Block("bash", "make test\n", 12, is_exempt=False),
+    ]
+
+
+def test_commands_are_found_behind_prompts_and_variables():
+    block = Block("bash", "$ A=1 B='x y' pollux run \\\n  hello\nls\nmake test # now\n", 1, is_exempt=False)
+    assert list(commands_of(block)) == [["pollux", "run", "hello"], ["make", "test"]]
