@@ -4,7 +4,6 @@ The law kept here: nothing starts without leave, nothing starts twice in an epoc
 assumed not to have.
 """
 
-from dataclasses import replace
 from typing import Literal
 
 from pollux.core import turns
@@ -21,6 +20,7 @@ from pollux.core.events import (
     CallRefused,
     RunClaimed,
 )
+from pollux.core.evolve import evolve
 from pollux.core.ids import Instant, action_id
 from pollux.core.messages import JSON, Message, ToolCall, ToolResult, notice
 from pollux.core.run import Action, Approval, Cancel, CancelReason, Ending, Outcome, Resolution, Run, Start
@@ -32,10 +32,10 @@ def claimed(run: Run, event: RunClaimed) -> Run:
     """A new driver: what the old one had in flight may or may not have happened."""
     if event.epoch != run.epoch + 1:
         raise Misfit(f"run_claimed needs epoch {run.epoch + 1}, but found {event.epoch}", code="claimed")
-    run = turns.interrupted(replace(run, epoch=event.epoch, driver=event.driver), event.at)
+    run = turns.interrupted(evolve(run, epoch=event.epoch, driver=event.driver), event.at)
     for action in run.open:
         if action.is_in_flight:
-            run = _put(run, replace(action, interrupted=True))
+            run = _put(run, evolve(action, interrupted=True))
     return close_turn(_give_up_on_unknown(run, event.at), event.at)
 
 
@@ -55,7 +55,7 @@ def refused(run: Run, event: CallRefused) -> Run:
     if event.epoch != run.epoch or run.cancel or call is None or _for_call(run, call.id):
         raise Misfit(f"call_refused needs call {event.call_id!r} to be undecided in epoch {run.epoch}")
     outcome = Outcome("failed", {"error": event.message}, event.at, event.code, event.message)
-    return close_turn(replace(run, open=(*run.open, _actionless(run, call, outcome))), event.at)
+    return close_turn(evolve(run, open=(*run.open, _actionless(run, call, outcome))), event.at)
 
 
 def started(run: Run, event: ActionStarted) -> Run:
@@ -74,7 +74,7 @@ def started(run: Run, event: ActionStarted) -> Run:
         raise Misfit(f"action_started needs attempt {before + 1}, but found {event.attempt}")
     start = Start(event.epoch, event.attempt, event.at, event.deadline)
     handed_over = action.where == "page"
-    return _put(run, replace(action, started=start, interrupted=False, unhappened=False, handed_over=handed_over))
+    return _put(run, evolve(action, started=start, interrupted=False, unhappened=False, handed_over=handed_over))
 
 
 def handed_over(run: Run, event: ActionHandedOver) -> Run:
@@ -82,7 +82,7 @@ def handed_over(run: Run, event: ActionHandedOver) -> Run:
     action = _open_action(run, event.action_id, "action_handed_over")
     if action.where != "child" or not action.is_in_flight or not _is_attempt(action, event.epoch, event.attempt):
         raise Misfit(f"action_handed_over needs child action {action.id!r} in flight, but it is {action.status}")
-    return _put(run, replace(action, handed_over=True))
+    return _put(run, evolve(action, handed_over=True))
 
 
 def ended(run: Run, event: ActionCompleted | ActionFailed) -> Run:
@@ -92,14 +92,14 @@ def ended(run: Run, event: ActionCompleted | ActionFailed) -> Run:
         raise Misfit(f"{_past(event)} needs a known action, but found {event.action_id!r}")
     outcome = _outcome_of(event)
     if _stays_unknown(action) and _is_attempt(action, event.epoch, event.attempt) and outcome.code != UNKNOWN:
-        return _put(run, replace(action, outcome=outcome))
+        return _put(run, evolve(action, outcome=outcome))
     if run.ending or action.outcome:
         raise Misfit(f"{_past(event)} needs action {action.id!r} to be open, but it is {action.status}")
     if event.attempt == 0 and isinstance(event, ActionFailed):
         return _stopped_before_start(run, action, event, outcome)
     if not _is_attempt(action, event.epoch, event.attempt):
         raise Misfit(f"{_past(event)} needs the last attempt at action {action.id!r}, but it was started again")
-    return close_turn(_put(run, replace(action, outcome=outcome)), event.at)
+    return close_turn(_put(run, evolve(action, outcome=outcome)), event.at)
 
 
 def reconciled(run: Run, event: ActionReconciled) -> Run:
@@ -108,13 +108,13 @@ def reconciled(run: Run, event: ActionReconciled) -> Run:
     if event.epoch != run.epoch or not action.interrupted or action.unhappened or action.repeat != "checkable":
         raise Misfit(f"action_reconciled needs action {action.id!r} to be interrupted, checkable and not looked up yet")
     if event.outcome == "done":
-        action = replace(action, outcome=Outcome("completed", event.result, event.at))
+        action = evolve(action, outcome=Outcome("completed", event.result, event.at))
     elif event.outcome == "not_done" and run.cancel:
-        action = replace(action, outcome=_dropped(event.at))
+        action = evolve(action, outcome=_dropped(event.at))
     elif event.outcome == "not_done":
-        action = replace(action, unhappened=True)
+        action = evolve(action, unhappened=True)
     else:
-        action = replace(action, outcome=_unknown(action, event.at))
+        action = evolve(action, outcome=_unknown(action, event.at))
     return close_turn(_put(run, action), event.at)
 
 
@@ -132,7 +132,7 @@ def settled(run: Run, event: ActionSettled) -> Run:
     else:
         said = f"settled as not done by {event.by}"
         outcome = Outcome("failed", {"error": said}, event.at, "not_done", said)
-    return _put(run, replace(action, outcome=outcome))
+    return _put(run, evolve(action, outcome=outcome))
 
 
 def resolved(run: Run, event: ApprovalResolved) -> Run:
@@ -143,13 +143,13 @@ def resolved(run: Run, event: ApprovalResolved) -> Run:
     approval = action.approval
     _is_waiting(approval, event.at, "approval_resolved")
     resolution = Resolution(event.decision, event.at, event.by, event.feedback, event.scope)
-    action = replace(action, approval=replace(approval, resolution=resolution))
+    action = evolve(action, approval=evolve(approval, resolution=resolution))
     if event.decision == "rejected":
         said = "the user rejected this call"
         result: dict[str, JSON] = {"error": said}
         if event.feedback:
             result["feedback"] = event.feedback
-        action = replace(action, outcome=Outcome("rejected", result, event.at, "rejected", said))
+        action = evolve(action, outcome=Outcome("rejected", result, event.at, "rejected", said))
     return close_turn(_put(run, action), event.at)
 
 
@@ -161,29 +161,29 @@ def expired(run: Run, at: Instant) -> Run:
         approval = action.approval
         if approval and approval.is_open and at >= approval.expires_at:
             said = "nobody answered the approval request in time"
-            closed = replace(approval, resolution=Resolution("expired", at))
+            closed = evolve(approval, resolution=Resolution("expired", at))
             outcome = Outcome("rejected", {"error": said}, at, "expired", said)
-            run = _put(run, replace(action, approval=closed, outcome=outcome))
+            run = _put(run, evolve(action, approval=closed, outcome=outcome))
         start = action.started
         if action.handed_over and start and start.deadline is not None and at >= start.deadline:
             said = "the page did not answer in time"
-            run = _put(run, replace(action, outcome=Outcome("failed", {"error": said}, at, "page_gone", said)))
+            run = _put(run, evolve(action, outcome=Outcome("failed", {"error": said}, at, "page_gone", said)))
     return close_turn(run, at)
 
 
 def cancelled(run: Run, *, by: str, reason: CancelReason, at: Instant) -> Run:
     """Stop: questions are withdrawn, what has not started never will, what is in flight must end first."""
-    run = replace(run, cancel=Cancel(by, reason, at), retry_at=None)
+    run = evolve(run, cancel=Cancel(by, reason, at), retry_at=None)
     for call in run.calls:
         if not _for_call(run, call.id):
-            run = replace(run, open=(*run.open, _actionless(run, call, _dropped(at))))
+            run = evolve(run, open=(*run.open, _actionless(run, call, _dropped(at))))
     for action in run.open:
         if action.outcome or action.is_in_flight:
             continue
         if action.approval and action.approval.is_open:
-            action = replace(action, approval=replace(action.approval, resolution=Resolution("withdrawn", at)))
+            action = evolve(action, approval=evolve(action.approval, resolution=Resolution("withdrawn", at)))
         if action.started is None or action.handed_over or action.unhappened:
-            action = replace(action, outcome=_dropped(at))
+            action = evolve(action, outcome=_dropped(at))
         run = _put(run, action)
     return close_turn(_give_up_on_unknown(run, at), at)
 
@@ -196,13 +196,13 @@ def _add(run: Run, action: Action, at: Instant) -> Run:
         raise Misfit(f"action_decided needs a decision for action {action.id!r}")
     if action.decision.mode == "deny":
         said = f"the policy refused this call: {action.decision.reason}"
-        action = replace(action, outcome=Outcome("rejected", {"error": said}, at, "policy_denied", said))
+        action = evolve(action, outcome=Outcome("rejected", {"error": said}, at, "policy_denied", said))
     elif action.decision.mode == "require_approval":
         approval = action.approval
         if approval is None or approval.args_hash != action.args_hash or approval.schema_hash != action.schema_hash:
             raise Misfit(f"action_decided needs an approval for the very arguments of action {action.id!r}")
-        run = replace(run, messages=(*run.messages, notice(f"Approval needed: {action.preview or action.tool}")))
-    return replace(run, open=(*run.open, action))
+        run = evolve(run, messages=(*run.messages, notice(f"Approval needed: {action.preview or action.tool}")))
+    return evolve(run, open=(*run.open, action))
 
 
 def _edited(run: Run, event: ActionDecided) -> Run:
@@ -210,10 +210,10 @@ def _edited(run: Run, event: ActionDecided) -> Run:
     if old is None or old.call != event.action.call or old.approval is None:
         raise Misfit(f"action_decided needs action {event.supersedes!r} to be waiting for approval")
     _is_waiting(old.approval, event.at, "action_decided")
-    closed = replace(old.approval, resolution=Resolution("superseded", event.at, event.action.edited_by))
+    closed = evolve(old.approval, resolution=Resolution("superseded", event.at, event.action.edited_by))
     said = "superseded by edited arguments"
-    ended_ = replace(old, approval=closed, outcome=Outcome("rejected", {"error": said}, event.at, "superseded", said))
-    run = replace(run, open=tuple(a for a in run.open if a.id != old.id), done=(*run.done, ended_))
+    ended_ = evolve(old, approval=closed, outcome=Outcome("rejected", {"error": said}, event.at, "superseded", said))
+    run = evolve(run, open=tuple(a for a in run.open if a.id != old.id), done=(*run.done, ended_))
     return close_turn(_add(run, event.action, event.at), event.at)
 
 
@@ -223,7 +223,7 @@ def _stopped_before_start(run: Run, action: Action, event: ActionFailed, outcome
     if action.interrupted and not action.unhappened:
         # It was begun before and may have happened; a policy that changed since does not undo that.
         outcome = _unknown(action, event.at) if action.repeat != "repeatable" else outcome
-    return close_turn(_put(run, replace(action, outcome=outcome)), event.at)
+    return close_turn(_put(run, evolve(action, outcome=outcome)), event.at)
 
 
 def _give_up_on_unknown(run: Run, at: Instant) -> Run:
@@ -232,9 +232,9 @@ def _give_up_on_unknown(run: Run, at: Instant) -> Run:
         if not action.interrupted or action.outcome or action.unhappened:
             continue
         if action.repeat == "once" or (run.cancel and action.repeat == "keyed"):
-            run = _put(run, replace(action, outcome=_unknown(action, at)))
+            run = _put(run, evolve(action, outcome=_unknown(action, at)))
         elif run.cancel and action.repeat == "repeatable":
-            run = _put(run, replace(action, outcome=_dropped(at)))
+            run = _put(run, evolve(action, outcome=_dropped(at)))
     return run
 
 
@@ -250,12 +250,12 @@ def close_turn(run: Run, at: Instant) -> Run:
         return run
     answered = [by_call[call.id] for call in run.calls]
     results = tuple(_result_for_model(run, action) for action in answered)
-    run = replace(
+    run = evolve(
         run, messages=(*run.messages, Message("tool", results)), calls=(), open=(), done=(*run.done, *answered)
     )
     closing = _closing_for(run, answered, at)
     if closing:
-        return replace(run, closing=closing)
+        return evolve(run, closing=closing)
     return turns.next_turn(run, at)
 
 
@@ -275,7 +275,7 @@ def _answer_the_rest(run: Run, closing: Ending, at: Instant) -> Run:
     for call in run.calls:
         if not _for_call(run, call.id):
             outcome = Outcome("failed", {"error": said}, at, closing.code, said)
-            run = replace(run, open=(*run.open, _actionless(run, call, outcome)))
+            run = evolve(run, open=(*run.open, _actionless(run, call, outcome)))
     return run
 
 
@@ -345,8 +345,8 @@ def _open_action(run: Run, action_id_: str, what: str) -> Action:
 def _put(run: Run, action: Action) -> Run:
     """The run with this action in place of the one it came from."""
     if any(old.id == action.id for old in run.open):
-        return replace(run, open=tuple(action if old.id == action.id else old for old in run.open))
-    return replace(run, done=tuple(action if old.id == action.id else old for old in run.done))
+        return evolve(run, open=tuple(action if old.id == action.id else old for old in run.open))
+    return evolve(run, done=tuple(action if old.id == action.id else old for old in run.done))
 
 
 def _actionless(run: Run, call: ToolCall, outcome: Outcome) -> Action:

@@ -10,7 +10,6 @@ stopped. There is no other resume code.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import assert_never
 
 from pollux.core import actions, turns
@@ -39,6 +38,7 @@ from pollux.core.events import (
     RunStarted,
     TimeReached,
 )
+from pollux.core.evolve import evolve
 from pollux.core.ids import Instant
 from pollux.core.run import Action, Ending, Run
 
@@ -52,7 +52,7 @@ def step(run: Run | None, event: Event) -> Run:
     # Late truths still count after the end; a late answer to an approval is told what became of that approval.
     if run.ending and not isinstance(event, (ActionCompleted, ActionFailed, ActionSettled, ApprovalResolved)):
         raise Misfit(f"{_name(event)} needs an open run, but this one is {run.status}", code="run_ended")
-    return replace(_apply(run, event), version=run.version + 1)
+    return evolve(_apply(run, event), version=run.version + 1)
 
 
 def fold(events: Iterable[Event]) -> Run:
@@ -151,7 +151,7 @@ def _time_reached(run: Run, at: Instant) -> Run:
     if run.deadline is not None and at >= run.deadline:
         return actions.cancelled(run, by="clock", reason="timeout", at=at)
     if run.retry_at is not None and at >= run.retry_at:
-        run = replace(run, retry_at=None, attempt=run.attempt + 1)
+        run = evolve(run, retry_at=None, attempt=run.attempt + 1)
     return actions.expired(run, at)
 
 
@@ -161,11 +161,11 @@ def _ended(run: Run, event: RunCompleted | RunFailed | RunCancelled) -> Run:
         raise Misfit(f"{_name(event)} needs a run that ends so, but here {_name(due) if due else 'nothing'} is due")
     match event:
         case RunCompleted():
-            return replace(run, ending=Ending("completed", event.at))
+            return evolve(run, ending=Ending("completed", event.at))
         case RunCancelled():
-            return replace(run, ending=Ending("cancelled", event.at, "cancelled", "the run was cancelled"))
+            return evolve(run, ending=Ending("cancelled", event.at, "cancelled", "the run was cancelled"))
         case RunFailed():
-            return replace(run, ending=Ending("failed", event.at, event.code, event.message))
+            return evolve(run, ending=Ending("failed", event.at, event.code, event.message))
 
 
 def _has_unfinished(run: Run) -> bool:

@@ -36,7 +36,7 @@ class Resolution:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Approval:
     """A durable question to a person. It is about one hash of arguments, one schema, and has one answer."""
 
@@ -79,7 +79,7 @@ class Outcome:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """What we took responsibility for: one call, its canonical arguments, its decision and its fate."""
 
@@ -162,7 +162,7 @@ class Compressed:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     """One attempt to answer one prompt in a thread. Changed only by `machine.step`."""
 

@@ -1,15 +1,16 @@
 """A thread and the facts of its own stream: what happens to the conversation outside any run, and around them all."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
+from pollux.core.evolve import evolve
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.run import Compressed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Thread:
     """A conversation: ordered messages, one owner. Messages are numbered from 1; `head` is the last number."""
 
@@ -85,21 +86,21 @@ def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
         return Thread(event.thread_id, event.user, event.at, event.at, title=event.title, forked_from=event.forked_from)
     if thread is None or thread.erased:
         raise Misfit("a thread's event needs a thread that exists and was not erased")
-    return replace(_apply(thread, event), version=thread.version + 1, updated_at=event.at)
+    return evolve(_apply(thread, event), version=thread.version + 1, updated_at=event.at)
 
 
 def _apply(thread: Thread, event: MessagesImported | ThreadRenamed | ThreadCompressed | ThreadErased) -> Thread:
     match event:
         case MessagesImported():
             _is_idle(thread, "messages_imported")
-            return replace(thread, head=thread.head + len(event.messages))
+            return evolve(thread, head=thread.head + len(event.messages))
         case ThreadRenamed():
-            return replace(thread, title=event.title)
+            return evolve(thread, title=event.title)
         case ThreadCompressed():
-            return replace(thread, compressed=event.compressed, context_tokens=event.compressed.tokens)
+            return evolve(thread, compressed=event.compressed, context_tokens=event.compressed.tokens)
         case ThreadErased():
             _is_idle(thread, "thread_erased")
-            return replace(thread, erased=True, title="", compressed=None)
+            return evolve(thread, erased=True, title="", compressed=None)
         case _:
             assert_never(event)
 

@@ -1,9 +1,9 @@
 """The model's side of the machine: beginning, replies, failures, summaries, and what ends a run for lack of budget."""
 
-from dataclasses import replace
 
 from pollux.core.errors import Misfit
 from pollux.core.events import HistoryCompressed, ModelCalled, ModelFailed, ModelReplied, RunStarted
+from pollux.core.evolve import evolve
 from pollux.core.ids import Instant
 from pollux.core.run import Ending, Run
 
@@ -40,20 +40,20 @@ def called(run: Run, event: ModelCalled) -> Run:
     if is_summary_due(run):
         raise Misfit("model_called needs the history to be short enough, but a summary is due first")
     since = event.at if run.asked_since is None else run.asked_since
-    return replace(run, asked=True, asked_since=since, model_calls=run.model_calls + 1)
+    return evolve(run, asked=True, asked_since=since, model_calls=run.model_calls + 1)
 
 
 def interrupted(run: Run, at: Instant) -> Run:
     """The driver that had called the model is gone. The call stays counted; the next one is a new attempt."""
     if not run.asked:
         return run
-    return _within_budget(replace(run, asked=False, attempt=run.attempt + 1), at)
+    return _within_budget(evolve(run, asked=False, attempt=run.attempt + 1), at)
 
 
 def replied(run: Run, event: ModelReplied) -> Run:
     """A finished answer: text ends the run, calls open a turn, an answer that is no answer is asked for once more."""
     _is_awaited(run, event)
-    run = replace(
+    run = evolve(
         run,
         asked=False,
         usage=run.usage + event.usage,
@@ -61,7 +61,7 @@ def replied(run: Run, event: ModelReplied) -> Run:
     )
     match event.stop:
         case "bad_call" | "empty" if not run.reasked:
-            return _within_budget(replace(run, reasked=True, attempt=run.attempt + 1), event.at)
+            return _within_budget(evolve(run, reasked=True, attempt=run.attempt + 1), event.at)
         case "bad_call" | "empty" | "blocked" | "truncated":
             return _give_up(run, event)
         case "length" if event.message.calls:
@@ -70,21 +70,21 @@ def replied(run: Run, event: ModelReplied) -> Run:
         case "other" if not event.message.parts:
             return _give_up(run, event)
         case _:
-            run = replace(run, messages=(*run.messages, event.message))
+            run = evolve(run, messages=(*run.messages, event.message))
             if event.message.calls:
                 return _open_calls(run, event)
-            return replace(run, closing=Ending("completed", event.at, code=event.stop))
+            return evolve(run, closing=Ending("completed", event.at, code=event.stop))
 
 
 def failed(run: Run, event: ModelFailed) -> Run:
     """A call that brought no answer: wait and try again, or fail."""
     _is_awaited(run, event)
-    run = replace(run, asked=False)
+    run = evolve(run, asked=False)
     if event.retry_at is not None:
         # What was never answered is not held against the limit; the number of tries has its own.
-        return replace(run, retry_at=event.retry_at, model_calls=run.model_calls - 1)
+        return evolve(run, retry_at=event.retry_at, model_calls=run.model_calls - 1)
     code = {"auth": "auth_error", "instructions": "instructions_failed", "interrupted": "stream_interrupted"}
-    return replace(run, closing=Ending("failed", event.at, code.get(event.kind, "model_error"), event.message))
+    return evolve(run, closing=Ending("failed", event.at, code.get(event.kind, "model_error"), event.message))
 
 
 def compressed(run: Run, event: HistoryCompressed) -> Run:
@@ -92,11 +92,11 @@ def compressed(run: Run, event: HistoryCompressed) -> Run:
     is_awaited = is_summary_due(run) and not (run.asked or run.calls or run.closing or run.cancel)
     if run.epoch == 0 or (event.epoch, event.turn) != (run.epoch, run.turn) or not is_awaited:
         raise Misfit(f"history_compressed needs a summary to be due in turn {event.turn} of epoch {event.epoch}")
-    run = replace(run, usage=run.usage + event.usage)
+    run = evolve(run, usage=run.usage + event.usage)
     if event.compressed:
-        run = replace(run, compressed=event.compressed, context_tokens=event.tokens_after)
+        run = evolve(run, compressed=event.compressed, context_tokens=event.tokens_after)
     # A refused summary leaves the conversation as long as it was, whatever the summary itself would have measured.
-    run = replace(run, compression_tokens=run.context_tokens)
+    run = evolve(run, compression_tokens=run.context_tokens)
     return _within_budget(run, event.at)
 
 
@@ -109,13 +109,13 @@ def is_summary_due(run: Run) -> bool:
         limit is not None
         and run.attempt == 1
         and run.context_tokens >= max(limit, 1)
-        and run.context_tokens >= run.compression_tokens * 1.1
+        and run.context_tokens * 10 >= run.compression_tokens * 11
     )
 
 
 def next_turn(run: Run, at: Instant) -> Run:
     """The turn's calls have their answers: the model is next, if it may be asked again."""
-    return _within_budget(replace(run, turn=run.turn + 1, attempt=1, reasked=False, asked_since=None), at)
+    return _within_budget(evolve(run, turn=run.turn + 1, attempt=1, reasked=False, asked_since=None), at)
 
 
 def spent(limit: int, used: int, at: Instant) -> Ending | None:
@@ -131,7 +131,7 @@ def _within_budget(run: Run, at: Instant) -> Run:
     ending = spent(run.limits.model_calls, run.model_calls, at)
     if ending is None and run.limits.tokens is not None and run.usage.total >= run.limits.tokens:
         ending = Ending("failed", at, "budget", f"the run spent its budget of {run.limits.tokens} tokens")
-    return replace(run, closing=ending) if ending else run
+    return evolve(run, closing=ending) if ending else run
 
 
 def _open_calls(run: Run, event: ModelReplied) -> Run:
@@ -139,7 +139,7 @@ def _open_calls(run: Run, event: ModelReplied) -> Run:
     if len({call.id for call in calls}) != len(calls):
         raise Misfit("model_replied needs calls with distinct ids")
     # With no budget for another call the results could never be told to the model: nothing is run for nobody.
-    return _within_budget(replace(run, calls=calls), event.at)
+    return _within_budget(evolve(run, calls=calls), event.at)
 
 
 def _give_up(run: Run, event: ModelReplied) -> Run:
@@ -152,7 +152,7 @@ def _give_up(run: Run, event: ModelReplied) -> Run:
         "length": "the model's answer was cut off at its length limit in the middle of a tool call",
     }.get(event.stop, "the model stopped without an answer")
     code = "stream_interrupted" if event.stop == "truncated" else "model_error"
-    return replace(run, closing=Ending("failed", event.at, code, f"{said} ({why})" if why else said))
+    return evolve(run, closing=Ending("failed", event.at, code, f"{said} ({why})" if why else said))
 
 
 def _is_awaited(run: Run, event: ModelReplied | ModelFailed) -> None:

@@ -1,7 +1,6 @@
 """From facts to one transaction: what follows from a run's new events for threads, approvals, grants and the audit."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pollux.core import machine
 from pollux.core.canonical import canonical
@@ -19,6 +18,7 @@ from pollux.core.events import (
     RunClaimed,
     TimeReached,
 )
+from pollux.core.evolve import evolve
 from pollux.core.ids import ActionId, GrantId, Instant, grant_id
 from pollux.core.policy import Grant
 from pollux.core.run import Action, Run
@@ -46,7 +46,7 @@ def change_of(
         run=after,
         events=events,
         row=row_of(after, at),
-        thread=replace(
+        thread=evolve(
             thread,
             head=after.head + len(after.messages),
             open_run=None if after.ending else after.id,

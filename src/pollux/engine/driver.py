@@ -187,6 +187,8 @@ class Driver:
         except Misfit as misfit:
             # The run went on without it: superseded, cancelled, or claimed and started again elsewhere.
             logger.info("an effect's report came too late: %s", misfit)
+        # Before the loop looks again: what has been reported is not to be stopped.
+        work.tasks.pop(key, None)
 
     async def _event_of(self, feed: Feed, run: Run, effect: Effect) -> Event:
         world, now = self._world, self._world.clock.now

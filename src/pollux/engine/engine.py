@@ -29,6 +29,7 @@ from pollux.core.run import Action, CancelReason, Parent, Run
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, prompt
+from pollux.engine.change import revocation
 from pollux.engine.crew import Crew
 from pollux.engine.driver import Followed, World
 from pollux.engine.feed import Item
@@ -38,6 +39,7 @@ from pollux.engine.plain import plain
 from pollux.engine.ports import Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.system import RandomIds, SystemClock
+from pollux.engine.threads import Threads
 from pollux.engine.toolbox import Toolbox
 from pollux.engine.watch import watch_feed
 
@@ -92,6 +94,7 @@ class Engine:
         self._dispatcher = dispatcher
         self._draining = False
         self.queries = Queries(store)
+        self.threads = Threads(store, self.clock, self._ids)
 
     async def __aenter__(self) -> Self:
         await self._store.open()
@@ -251,6 +254,13 @@ class Engine:
         action = await self._action(action_id_, user)
         event = ActionSettled(action_id=action.id, outcome=outcome, by=by, at=self.clock.now())
         return await self._crew.tell(run_of(action_id_), _just(event))
+
+    async def revoke(self, grant_id: str, *, user: UserId, by: str) -> None:
+        """Take a grant back. Actions it allowed and that have not begun are stopped."""
+        grant = next((g for g in await self._store.grants(user) if g.id == grant_id), None)
+        if grant is None:
+            raise NotFound(f"there is no grant {grant_id!r}")
+        await self._store.commit(revocation(grant, by=by, at=self.clock.now()))
 
     async def cancel(
         self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user"

@@ -83,8 +83,8 @@ class Feed:
 
     __slots__ = (
         "_lengths",
-        "_moved",
         "_shown",
+        "_waiting",
         "driving",
         "live",
         "lock",
@@ -109,7 +109,7 @@ class Feed:
         self.watchers: list[Watcher] = []
         self._shown: list[Delta] = []
         self._lengths = {"text": 0, "thought": 0}
-        self._moved: asyncio.Future[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
 
     def advance(self, run: Run, events: Sequence[Event], thread: Thread) -> None:
         """The run has a new head."""
@@ -144,16 +144,17 @@ class Feed:
     async def wait_moved(self, beyond: int) -> None:
         """Return when the head has a higher version, or its driver has left."""
         if self.run.version <= beyond:
-            if self._moved is None or self._moved.done():
-                self._moved = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._moved)
+            moved = asyncio.get_running_loop().create_future()
+            self._waiting.append(moved)
+            await moved
 
     def nudge(self) -> None:
         """Let those who wait look again."""
         self.on_move()
-        moved = self._moved
-        if moved is not None and not moved.done():
-            moved.set_result(None)
+        waiting, self._waiting = self._waiting, []
+        for moved in waiting:
+            if not moved.done():
+                moved.set_result(None)
 
     def _publish(self, item: Item) -> None:
         for watcher in self.watchers:

@@ -44,14 +44,16 @@ async def call_model(
     except Exception as problem:
         logger.exception("instructions failed")
         return _failed(run, "instructions", f"the instructions could not be made ({type(problem).__name__})", now())
+    done: Done | None = None
     try:
+        # Read to the very end: a generator left half way would have to be closed by a task of its own.
         async for event in provider.stream(request):
             if type(event) is TextDelta:
                 feed.show(turn, attempt, "text", event.text)
             elif type(event) is ThoughtDelta:
                 feed.show(turn, attempt, "thought", event.text)
             elif type(event) is Done:
-                return _replied(run, event, now())
+                done = event
     except ModelError as error:
         moment = now()
         again = retry_at(error, attempt=attempt, since=run.asked_since or moment, now=moment)
@@ -60,7 +62,9 @@ async def call_model(
     except Exception as problem:
         logger.exception("a provider failed in a way it should not")
         return _failed(run, "internal", f"the provider failed ({type(problem).__name__})", now())
-    return _failed(run, "protocol", "the provider ended its answer without saying so", now())
+    if done is None:
+        return _failed(run, "protocol", "the provider ended its answer without saying so", now())
+    return _replied(run, done, now())
 
 
 async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
