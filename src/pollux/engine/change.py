@@ -130,9 +130,7 @@ def _grants(run: Run, event: Event) -> Iterator[Grant]:
         )
 
 
-def _audit(
-    before: Run | None, after: Run, events: tuple[Event, ...], touched: list[Action]
-) -> Iterator[AuditFact]:
+def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: list[Action]) -> Iterator[AuditFact]:
     """One line for each change of an action that can have an effect. What only reads is in the journal alone."""
     effects = {action.id: action for action in touched if action.side_effect}
     if not effects:

@@ -228,6 +228,7 @@ class Driver:
 
     async def _record(self, feed: Feed, *events: Event) -> None:
         """Write what happened. A store in trouble is waited for: the fact exists whether or not it can be written."""
+
         async def facts(_: Run) -> Sequence[Event]:
             return events
 

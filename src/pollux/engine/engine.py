@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Literal, Self
@@ -238,9 +238,7 @@ class Engine:
         epoch, attempt, now = action.started.epoch, action.started.attempt, self.clock.now()
         event: Event
         if error is None:
-            event = ActionCompleted(
-                epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now
-            )
+            event = ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now)
         else:
             event = ActionFailed(
                 epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now
@@ -262,9 +260,7 @@ class Engine:
             raise NotFound(f"there is no grant {grant_id!r}")
         await self._store.commit(revocation(grant, by=by, at=self.clock.now()))
 
-    async def cancel(
-        self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user"
-    ) -> Run:
+    async def cancel(self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user") -> Run:
         """Stop the run and its children. Returns at once; what is in flight ends first."""
         await self.queries.run(run_id, user)
         run = await self._crew.tell(run_id, _just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
@@ -273,7 +269,7 @@ class Engine:
                 await self.cancel(child.run_id, by=by, reason="parent")
         return run
 
-    async def watch(self, run_id: RunId, *, after: int = 0, user: UserId | None = None) -> AsyncIterator[Item]:
+    async def watch(self, run_id: RunId, *, after: int = 0, user: UserId | None = None) -> AsyncGenerator[Item]:
         """The journal from there on, the open turn's text so far, then what happens, until the run has ended."""
         await self.queries.run(run_id, user)
         feed = await self._ledger.acquire(run_id)
@@ -306,9 +302,7 @@ class Engine:
         assert run.parent is not None and run.ending is not None
         failed = run.ending.status != "completed"
         try:
-            await self.submit(
-                run.parent.action_id, {"text": run.text}, error=run.ending.message if failed else None
-            )
+            await self.submit(run.parent.action_id, {"text": run.text}, error=run.ending.message if failed else None)
         except (Misfit, NotFound) as problem:
             logger.info("a child's end came too late for its parent: %s", problem)
 
@@ -326,9 +320,7 @@ class Engine:
         return thread, ()
 
     def _new_thread(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
-        opened = ThreadOpened(
-            thread_id=start.thread_id or self._ids.thread_id(), user=start.user, at=self.clock.now()
-        )
+        opened = ThreadOpened(thread_id=start.thread_id or self._ids.thread_id(), user=start.user, at=self.clock.now())
         return step_thread(None, opened), (opened,)
 
     async def _supersede(self, run_id: RunId, by: UserId) -> None:

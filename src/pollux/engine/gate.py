@@ -48,9 +48,7 @@ def authorize(run: Run, call: ToolCall, terms: Terms) -> ActionDecided | CallRef
     return ActionDecided(epoch=run.epoch, action=action, at=terms.now)
 
 
-def plan(
-    run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: ActionId, edited_by: str = ""
-) -> Action:
+def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: ActionId, edited_by: str = "") -> Action:
     """An action for prepared arguments, with the policy's answer and, where it asks, the question to a person."""
     tool = terms.toolbox[call.name]
     spec = tool.spec

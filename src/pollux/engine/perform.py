@@ -94,9 +94,7 @@ async def stopped(run: Run, action: Action, tool: Tool | None, now: Now) -> Even
 async def reconcile(run: Run, action: Action, tool: Tool | None, now: Now) -> Event:
     """Look at the world: did the interrupted attempt happen?"""
     found = await _look(run, action, tool)
-    return ActionReconciled(
-        epoch=run.epoch, action_id=action.id, outcome=found[0], result=plain(found[1]), at=now()
-    )
+    return ActionReconciled(epoch=run.epoch, action_id=action.id, outcome=found[0], result=plain(found[1]), at=now())
 
 
 def context_for(run: Run, action: Action) -> ToolContext:

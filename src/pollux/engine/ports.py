@@ -170,9 +170,7 @@ class Store(Protocol):
         """The thread's messages with a higher number, in order, notices included."""
         ...
 
-    async def threads(
-        self, user: UserId, *, limit: int = 25, before: str | None = None
-    ) -> Sequence[Thread]:
+    async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
         """Last updated first; `before` is the id of the last one seen."""
         ...
 
@@ -216,9 +214,7 @@ class Store(Protocol):
         """Drop the content of a thread and its runs. The ThreadErased event is committed before; this is repeatable."""
         ...
 
-    async def audit(
-        self, *, user: UserId | None = None, after: int = 0, limit: int = 100
-    ) -> Sequence[AuditEntry]: ...
+    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]: ...
 
     async def verify_audit(self) -> AuditReport: ...
 
@@ -286,4 +282,3 @@ class Ids(Protocol):
     def run_id(self) -> RunId: ...
 
     def thread_id(self) -> ThreadId: ...
-

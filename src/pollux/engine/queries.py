@@ -46,9 +46,7 @@ class Queries:
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
         return await self._store.threads(user, limit=limit, before=before)
 
-    async def messages(
-        self, thread_id: ThreadId, user: UserId | None = None, *, after: int = 0
-    ) -> Sequence[Message]:
+    async def messages(self, thread_id: ThreadId, user: UserId | None = None, *, after: int = 0) -> Sequence[Message]:
         await self.thread(thread_id, user)
         return await self._store.messages(thread_id, after)
 
@@ -72,9 +70,7 @@ class Queries:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
 
-    async def audit(
-        self, *, user: UserId | None = None, after: int = 0, limit: int = 100
-    ) -> Sequence[AuditEntry]:
+    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
         return await self._store.audit(user=user, after=after, limit=limit)
 
     async def verify_audit(self) -> AuditReport:

@@ -1,0 +1,168 @@
+"""The composition root: the only module that picks adapters. Everything is made from settings, nothing is guessed."""
+
+import os
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pollux.config import ConfigError, Settings, explain_missing, model_ref
+from pollux.core.errors import MissingCredential, ValidationError
+from pollux.core.policy import Rule
+from pollux.core.profile import Profile
+from pollux.core.redact import Secret
+from pollux.core.tools import Tool
+from pollux.dispatch.local import LocalDispatcher
+from pollux.engine.engine import Engine
+from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
+from pollux.engine.ports import Store
+from pollux.engine.prompt import Instruct, fixed_instructions
+from pollux.engine.system import SystemClock
+
+KEY_BYTES = 32
+
+
+@asynccontextmanager
+async def running_engine(
+    settings: Settings,
+    *,
+    tools: Iterable[Tool] = (),
+    profiles: Mapping[str, Profile] | None = None,
+    rules: Sequence[Rule] = (),
+    instruct: Instruct = fixed_instructions,
+    store: Store | None = None,
+) -> AsyncGenerator[Engine]:
+    """An engine on the configured store with the configured providers, closed at the end."""
+    clock = SystemClock()
+    providers = Registry(settings)
+    engine = Engine(
+        store=store or open_store(settings),
+        providers=providers,
+        tools=tools,
+        profiles=profiles,
+        rules=rules,
+        instruct=instruct,
+        clock=clock,
+        dispatcher=LocalDispatcher(clock),
+    )
+    try:
+        async with engine:
+            yield engine
+    finally:
+        await providers.close()
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name. It is opened by the engine."""
+    if isinstance(settings.store, Secret):
+        raise ConfigError("a PostgreSQL store is not supported by this version. Set POLLUX_STORE to a path")
+    from pollux.stores.sqlite import SqliteStore
+
+    make_home(settings.home)
+    settings.store.parent.mkdir(parents=True, exist_ok=True)
+    key = read_key(settings.home / "audit.key")
+    return SqliteStore(settings.store, key=key, heads=settings.home / "audit-heads.jsonl")
+
+
+def make_home(home: Path) -> None:
+    """The place for state, for its owner alone."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def read_key(path: Path) -> bytes:
+    """The key in this file, made on first use, readable by its owner alone."""
+    try:
+        # Made complete under another name and linked into place: two first starts agree on one key, and neither
+        # reads half of it.
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+        key = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
+    if len(key) != KEY_BYTES:
+        raise ConfigError(f"{path} should hold {KEY_BYTES} bytes, but holds {len(key)}. Restore it from a backup")
+    return key
+
+
+class Registry:
+    """Finds the provider for a model's name, and makes each one once."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made: dict[tuple[str, str], Provider] = {}
+
+    def __call__(self, model: str) -> Provider:
+        """Raises ValidationError for a name of no known form, MissingCredential where a key is needed and missing."""
+        try:
+            ref = model_ref(model)
+        except ConfigError as problem:
+            raise ValidationError(str(problem), code="usage") from None
+        provider = self._provider(ref.provider, ref.base_url)
+        return provider if ref.name == model else Renamed(provider, ref.name)
+
+    async def close(self) -> None:
+        for provider in self._made.values():
+            await provider.close()
+
+    def _provider(self, name: str, base_url: str | None) -> Provider:
+        known = self._made.get((name, base_url or ""))
+        if known is None:
+            known = self._made[name, base_url or ""] = self._make(name, base_url)
+        return known
+
+    def _make(self, name: str, base_url: str | None) -> Provider:
+        settings = self._settings
+        if name == "gemini":
+            from pollux.providers.gemini import GeminiProvider
+
+            return GeminiProvider(_needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url)
+        if name in ("openai", "ollama"):
+            from pollux.providers.openai import OpenAIProvider
+
+            if name == "ollama":
+                return OpenAIProvider(None, settings.ollama_host.rstrip("/") + "/v1")
+            if base_url is not None:
+                return OpenAIProvider(settings.openai_api_key, base_url)
+            return OpenAIProvider(_needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url)
+        raise ValidationError(f"models of {name} are not supported by this version", code="usage")
+
+
+class Renamed:
+    """A provider asked for a model by the name it knows, where ours carries more than that."""
+
+    def __init__(self, provider: Provider, model: str) -> None:
+        self._provider = provider
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        return self._provider.stream(replace(request, model=self._model))
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        return await self._provider.count_tokens(replace(request, model=self._model))
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return await self._provider.models()
+
+    async def close(self) -> None:
+        await self._provider.close()
+
+
+def _needed(key: Secret | None, name: str) -> Secret:
+    if key is None:
+        raise MissingCredential(explain_missing(name))
+    return key

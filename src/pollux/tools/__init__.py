@@ -1,0 +1,1 @@
+"""Tools that come with Pollux, and the way to make one."""

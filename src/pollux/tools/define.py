@@ -1,0 +1,65 @@
+"""Make a tool of a function: what the model and the policy may know of it, and what runs."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pollux.core.messages import JSON
+from pollux.core.tools import Reconciled, ToolContext, ToolSpec
+
+Args = dict[str, JSON]
+Execute = Callable[[ToolContext, Args], Awaitable[Any] | Any]
+
+
+def _as_given(args: Args) -> Args:
+    return args
+
+
+def _nobody(args: Args) -> frozenset[str]:
+    return frozenset()
+
+
+async def _cannot_tell(context: ToolContext, args: Args) -> Reconciled:
+    return Reconciled("unknown")
+
+
+class FunctionTool:
+    """A tool made of functions. `execute` may be sync: it then runs in a thread, and the loop stays free."""
+
+    def __init__(
+        self,
+        spec: ToolSpec,
+        execute: Execute,
+        *,
+        prepare: Callable[[Args], Args] = _as_given,
+        subjects: Callable[[Args], frozenset[str]] = _nobody,
+        preview: Callable[[Args], str] | None = None,
+        reconcile: Callable[[ToolContext, Args], Awaitable[Reconciled]] = _cannot_tell,
+    ) -> None:
+        self.spec = spec
+        self._execute = execute
+        self._prepare = prepare
+        self._subjects = subjects
+        self._preview = preview
+        self._reconcile = reconcile
+
+    def prepare(self, args: Args) -> Args:
+        return self._prepare(args)
+
+    def subjects(self, args: Args) -> frozenset[str]:
+        return self._subjects(args)
+
+    def preview(self, args: Args) -> str:
+        if self._preview is not None:
+            return self._preview(args)
+        return f"{self.spec.name}({', '.join(f'{name}={value!r}' for name, value in args.items())})"
+
+    async def run(self, context: ToolContext, args: Args) -> Any:
+        if inspect.iscoroutinefunction(self._execute):
+            return await self._execute(context, args)
+        result = await asyncio.to_thread(self._execute, context, args)
+        return await result if inspect.isawaitable(result) else result
+
+    async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
+        return await self._reconcile(context, args)
