@@ -1,0 +1,84 @@
+"""What both faces hand to the planner and get back: the demo model's own words, free of any vendor's wire format."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Mode = Literal["auto", "any", "none"]
+
+LABEL = "demo model, rule-based"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function the caller declared."""
+
+    name: str
+    description: str = ""
+    schema: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function the model wants called."""
+
+    name: str
+    args: dict[str, Any]
+    id: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call came back with."""
+
+    name: str
+    response: Any
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file the caller sent along."""
+
+    mime: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One request, read and found well-formed. `rounds` are the results since the prompt, one entry per model turn."""
+
+    model: str
+    prompt: str
+    earlier: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    rounds: tuple[tuple[Result, ...], ...] = ()
+    mode: Mode = "auto"
+    allowed: frozenset[str] = frozenset()
+    schema: dict[str, Any] | None = None
+    json_only: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    thoughts: Literal["off", "hidden", "shown"] = "hidden"
+    max_tokens: int | None = None
+    stops: tuple[str, ...] = ()
+    text_tokens: int = 0
+    media_tokens: int = 0
+    digest: bytes = b""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the demo model says. `texts` holds one entry per streamed chunk; `finish` None means it never finished."""
+
+    texts: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    thoughts: tuple[str, ...] = ()
+    finish: str | None = "STOP"
+    message: str | None = None
+    block: str | None = None
+    no_candidates: bool = False
+    spread_calls: bool = False
+    unknown_part: bool = False
+
+    @property
+    def text(self) -> str:
+        """Everything said, in one piece."""
+        return "".join(self.texts)

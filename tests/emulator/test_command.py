@@ -1,0 +1,59 @@
+"""The command: one line when ready, a clean end, plain words when something is not there."""
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+from tests.emulator.wire import Wire, prompt
+
+from pollux.emulator import main
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+async def test_it_says_once_when_it_is_ready_and_ends_cleanly(tmp_path: Path, stop: signal.Signals):
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text('[{"match": {"contains": "boom"}, "fault": "503"}]')
+    arguments = ["gemini", "--port", "0", "--scenario", str(scenario), "--ledger", str(tmp_path / "ledger.jsonl")]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "pollux.emulator",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(15):
+        line = await process.stdout.readline()
+        ready = json.loads(line)
+        assert line.decode() == json.dumps(ready, separators=(",", ":")) + "\n"
+        assert ready.keys() == {"ready", "url", "service"} and ready["service"] == "gemini"
+        async with aiohttp.ClientSession() as session:
+            wire = Wire(session, ready["url"])
+            assert (await wire.ask(prompt("say hi"))).status == 200
+            assert (await wire.ask(prompt("say boom"))).status == 503
+            process.send_signal(stop)
+            out, err = await process.communicate()
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_the_workspace_emulator_is_not_there_yet(capsys: pytest.CaptureFixture[str]):
+    assert main(["workspace"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "not there yet" in said.err
+
+
+def test_a_missing_scenario_is_a_usage_error(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    assert main(["gemini", "--scenario", str(tmp_path / "none.json")]) == 2
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_importing_the_package_loads_no_server():
+    code = "import sys, pollux.emulator; sys.exit('aiohttp' in sys.modules)"
+    import subprocess
+
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=15).returncode == 0
