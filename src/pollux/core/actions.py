@@ -243,8 +243,8 @@ def close_turn(run: Run, at: Instant) -> Run:
     if not run.calls:
         return run
     if run.closing:
-        # Nothing will be run any more: calls without an answer get one, so that the thread can go on later.
-        run = _answer_the_rest(run, run.closing, at)
+        # These calls came when nothing may be run any more: they get an answer, so that the thread can go on later.
+        run = _answer_all(run, run.closing, at)
     by_call = {action.call.id: action for action in run.open if action.outcome}
     if len(by_call) < len(run.calls):
         return run
@@ -270,13 +270,10 @@ def _closing_for(run: Run, answered: list[Action], at: Instant) -> Ending | None
     return None
 
 
-def _answer_the_rest(run: Run, closing: Ending, at: Instant) -> Run:
+def _answer_all(run: Run, closing: Ending, at: Instant) -> Run:
     said = f"not run: {closing.message}"
-    for call in run.calls:
-        if not _for_call(run, call.id):
-            outcome = Outcome("failed", {"error": said}, at, closing.code, said)
-            run = evolve(run, open=(*run.open, _actionless(run, call, outcome)))
-    return run
+    outcome = Outcome("failed", {"error": said}, at, closing.code, said)
+    return evolve(run, open=tuple(_actionless(run, call, outcome) for call in run.calls))
 
 
 def _result_for_model(run: Run, action: Action) -> ToolResult:

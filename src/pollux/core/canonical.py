@@ -16,6 +16,7 @@ from pollux.core.messages import JSON
 
 MAX_DEPTH = 100
 _SAFE = 2**53 - 1
+_EXPONENTIAL = 1e21
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT
 _TABLE = str.maketrans(_ESCAPE)
@@ -133,9 +134,13 @@ def _quoted(value: str) -> str:
 
 
 def _integer(value: int) -> str:
+    _is_safe(value)
+    return int.__repr__(value)
+
+
+def _is_safe(value: float) -> None:
     if not -_SAFE <= value <= _SAFE:
         raise ValidationError("expected an integer within 2^53; pass larger ones as text")
-    return int.__repr__(value)
 
 
 def _number(value: float) -> str:
@@ -143,6 +148,9 @@ def _number(value: float) -> str:
         raise ValidationError("expected a finite number")
     if value == 0:
         return "0"
+    if abs(value) < _EXPONENTIAL and value.is_integer():
+        # Written without an exponent it would be read back as an integer, and must be one that has a form.
+        _is_safe(value)
     # Python and ECMAScript agree on the shortest digits; only the layout of the exponent differs.
     digits, _, power = float.__repr__(abs(value)).partition("e")
     whole, _, fraction = digits.partition(".")

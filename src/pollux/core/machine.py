@@ -166,6 +166,8 @@ def _ended(run: Run, event: RunCompleted | RunFailed | RunCancelled) -> Run:
             return evolve(run, ending=Ending("cancelled", event.at, "cancelled", "the run was cancelled"))
         case RunFailed():
             return evolve(run, ending=Ending("failed", event.at, event.code, event.message))
+        case _:
+            assert_never(event)
 
 
 def _has_unfinished(run: Run) -> bool:

@@ -1,6 +1,5 @@
 """The model's side of the machine: beginning, replies, failures, summaries, and what ends a run for lack of budget."""
 
-
 from pollux.core.errors import Misfit
 from pollux.core.events import HistoryCompressed, ModelCalled, ModelFailed, ModelReplied, RunStarted
 from pollux.core.evolve import evolve
@@ -126,8 +125,6 @@ def spent(limit: int, used: int, at: Instant) -> Ending | None:
 
 
 def _within_budget(run: Run, at: Instant) -> Run:
-    if run.closing:
-        return run
     ending = spent(run.limits.model_calls, run.model_calls, at)
     if ending is None and run.limits.tokens is not None and run.usage.total >= run.limits.tokens:
         ending = Ending("failed", at, "budget", f"the run spent its budget of {run.limits.tokens} tokens")

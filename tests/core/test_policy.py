@@ -1,0 +1,315 @@
+"""The policy: which rule speaks, what a grant opens, and that a doubt is a no."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pollux.core.ids import GrantId, ThreadId, UserId
+from pollux.core.policy import TIERS, Decision, Grant, Mode, PolicyRequest, Rule, Scope, decide, hides
+from pollux.core.tools import ToolSpec
+
+READ = ToolSpec("read_mail", "", {})
+SEND = ToolSpec("send_mail", "", {}, side_effect=True)
+QUIET = ToolSpec("log", "", {}, side_effect=True, default_approval="not_required")
+WATCHED = ToolSpec("peek", "", {}, default_approval="required")
+BOB, EVE = "bob@example.com", "eve@evil.test"
+
+
+def request(tool: ToolSpec = SEND, *subjects: str, **changes: Any) -> PolicyRequest:
+    plain = PolicyRequest(
+        user=UserId("ada"),
+        door="http",
+        profile="assistant",
+        tool=tool,
+        args={"to": sorted(subjects)},
+        subjects=frozenset(subjects),
+        thread_id=ThreadId("thr_1"),
+    )
+    return replace(plain, **changes)
+
+
+def grant(subject: str = BOB, scope: Scope = "always", **changes: Any) -> Grant:
+    plain = Grant(GrantId("gnt_1"), UserId("ada"), "send_mail", subject, scope, granted_at=0.0)
+    return replace(plain, **changes)
+
+
+def mode(asked: PolicyRequest, *rules: Rule, grants: Sequence[Grant] = ()) -> Mode:
+    return decide(asked, rules, grants).mode
+
+
+# Without rules.
+
+DEFAULTS: list[tuple[ToolSpec, Decision]] = [
+    (READ, Decision("allow", "it has no side effect", "default")),
+    (SEND, Decision("require_approval", "side effects need a person's approval", "default")),
+    (QUIET, Decision("allow", "the tool asks for no approval", "default")),
+    (WATCHED, Decision("require_approval", "side effects need a person's approval", "default")),
+]
+
+
+@pytest.mark.parametrize(("tool", "decision"), DEFAULTS)
+def test_where_no_rule_speaks_the_tool_decides(tool: ToolSpec, decision: Decision):
+    assert decide(request(tool), (), ()) == decision
+
+
+@pytest.mark.parametrize("tool", [SEND, WATCHED])
+def test_with_nobody_to_ask_what_needs_approval_is_denied(tool: ToolSpec):
+    decision = decide(request(tool, interactive=False), (), ())
+
+    assert decision == Decision("deny", "it needs approval, and there is nobody to ask", "default")
+    assert mode(request(READ, interactive=False)) == "allow"
+
+
+# Which rule speaks.
+
+MATCHES: list[tuple[Rule, bool]] = [
+    (Rule("deny"), True),
+    (Rule("deny", tool="send_mail"), True),
+    (Rule("deny", tool="send_*"), True),
+    (Rule("deny", tool="send"), False),
+    (Rule("deny", tool="SEND_MAIL"), False),
+    (Rule("deny", door="http"), True),
+    (Rule("deny", door="cli"), False),
+    (Rule("deny", profile="assist*"), True),
+    (Rule("deny", profile="ops"), False),
+    (Rule("deny", user="ada"), True),
+    (Rule("deny", user="bob"), False),
+    (Rule("deny", args=r'"to":\["bob'), True),
+    (Rule("deny", args=r"^carol"), False),
+    (Rule("deny", subjects=("*@example.com",)), True),
+    (Rule("deny", subjects=("*@other.test",)), False),
+    (Rule("deny", subjects=()), False),
+    (Rule("deny", provenance=("web:*",)), True),
+    (Rule("deny", provenance=("file:*",)), False),
+]
+
+
+@pytest.mark.parametrize(("rule", "speaks"), MATCHES)
+def test_a_rule_speaks_when_all_of_its_patterns_fit(rule: Rule, speaks: bool):
+    asked = request(SEND, BOB, provenance=frozenset({"user", "web:shop"}))
+
+    assert mode(asked, rule) == ("deny" if speaks else "require_approval")
+
+
+def test_a_rule_gives_its_reason_and_its_name():
+    rules = [Rule("deny", reason="not on Sundays", name="sunday")]
+    assert decide(request(), rules, ()) == Decision("deny", "not on Sundays", "sunday")
+
+    silent: list[tuple[Mode, str]] = [
+        ("allow", "a rule allows it"),
+        ("require_approval", "a rule asks for approval"),
+        ("deny", "a rule forbids it"),
+    ]
+    for decision, reason in silent:
+        assert decide(request(), [Rule(decision)], ()).reason == reason
+
+
+SUBJECTS: list[tuple[Mode, tuple[str, ...], bool]] = [
+    ("allow", (BOB,), True),
+    ("allow", (BOB, "carol@example.com"), True),
+    ("allow", (BOB, EVE), False),
+    ("allow", (), False),
+    ("deny", (BOB, EVE), True),
+    ("deny", (EVE,), False),
+    ("require_approval", (BOB, EVE), True),
+]
+
+
+@pytest.mark.parametrize(("decision", "subjects", "speaks"), SUBJECTS)
+def test_leave_is_for_all_recipients_and_a_refusal_for_any(decision: Mode, subjects: tuple[str, ...], speaks: bool):
+    rule = Rule(decision, subjects=("*@example.com",), name="colleagues")
+
+    assert (decide(request(SEND, *subjects), [rule], ()).rule == "colleagues") == speaks
+
+
+ORDERS: list[tuple[str, list[Rule], Mode]] = [
+    ("a higher tier", [Rule("deny", tier="workspace"), Rule("allow", tier="admin")], "allow"),
+    ("a tier before a priority", [Rule("deny", priority=99), Rule("allow", tier="extension")], "allow"),
+    ("a higher priority", [Rule("deny"), Rule("allow", priority=1)], "allow"),
+    ("of equals the strictest", [Rule("allow"), Rule("deny"), Rule("require_approval")], "deny"),
+    ("asking before allowing", [Rule("allow"), Rule("require_approval")], "require_approval"),
+    ("a weaker one where the stronger is silent", [Rule("deny", tool="x", tier="admin"), Rule("allow")], "allow"),
+]
+
+
+@pytest.mark.parametrize(("what", "rules", "expected"), ORDERS)
+def test_the_strongest_rule_speaks_in_whatever_order_they_stand(what: str, rules: list[Rule], expected: Mode):
+    assert mode(request(), *rules) == mode(request(), *reversed(rules)) == expected, what
+
+
+def test_the_tiers_stand_in_this_order():
+    rules = [Rule("deny", tier=tier, name=tier) for tier in TIERS]
+
+    assert [decide(request(), rules[: n + 1], ()).rule for n in range(len(rules))] == list(TIERS)
+
+
+# Doubt.
+
+
+@pytest.mark.parametrize("pattern", ["(", "a{99999999999999999999}", "(?<=a*)b", "[z-a]"])
+def test_a_rule_that_cannot_be_evaluated_denies(pattern: str):
+    decision = decide(request(), [Rule("allow", args=pattern, name="broken")], [grant()])
+
+    assert (decision.mode, decision.rule) == ("deny", "broken")
+
+
+@pytest.mark.parametrize("args", [{"n": float("nan")}, {"n": 2**60}, {"\ud800": 1}])
+def test_arguments_that_cannot_be_judged_are_denied(args: dict[str, Any]):
+    assert mode(request(args=args), Rule("allow", args=".")) == "deny"
+
+
+def test_a_broken_rule_for_another_tool_harms_nobody():
+    assert mode(request(), Rule("allow", tool="other", args="("), Rule("allow")) == "allow"
+
+
+def test_a_stronger_rule_speaks_before_a_broken_one_is_looked_at():
+    assert mode(request(), Rule("allow", tier="admin"), Rule("deny", args="(")) == "allow"
+
+
+# Grants.
+
+
+def test_a_grant_turns_asking_into_leave():
+    decision = decide(request(SEND, BOB), (), [grant()])
+
+    assert decision == Decision("allow", "every recipient is on your allow list", "grant")
+
+
+GRANTS: list[tuple[str, tuple[str, ...], list[Grant], Mode]] = [
+    ("all recipients granted", (BOB, EVE), [grant(), grant(EVE)], "allow"),
+    ("one recipient not granted", (BOB, EVE), [grant()], "require_approval"),
+    ("no recipient at all", (), [grant()], "require_approval"),
+    ("another user's", (BOB,), [grant(user=UserId("eve"))], "require_approval"),
+    ("another tool's", (BOB,), [grant(tool="book")], "require_approval"),
+    ("this session's", (BOB,), [grant(scope="session", thread_id=ThreadId("thr_1"))], "allow"),
+    ("another session's", (BOB,), [grant(scope="session", thread_id=ThreadId("thr_2"))], "require_approval"),
+    ("a pattern is no wildcard", (BOB,), [grant("*")], "require_approval"),
+    ("always and elsewhere", (BOB,), [grant(thread_id=ThreadId("thr_2"))], "allow"),
+]
+
+
+@pytest.mark.parametrize(("what", "subjects", "grants", "expected"), GRANTS)
+def test_a_grant_is_for_one_user_tool_and_recipient(
+    what: str, subjects: tuple[str, ...], grants: list[Grant], expected: Mode
+):
+    assert mode(request(SEND, *subjects), grants=grants) == expected, what
+
+
+def test_a_session_grant_needs_a_session():
+    asked = request(SEND, BOB, thread_id=None)
+
+    assert mode(asked, grants=[grant(scope="session", thread_id=ThreadId("thr_1"))]) == "require_approval"
+
+
+def test_a_grant_does_not_lift_a_rule_that_denies_or_that_always_asks():
+    assert mode(request(SEND, BOB), Rule("deny"), grants=[grant()]) == "deny"
+    assert mode(request(SEND, BOB), Rule("require_approval"), grants=[grant()]) == "allow"
+    always = Rule("require_approval", grantable=False)
+    assert mode(request(SEND, BOB), always, grants=[grant()]) == "require_approval"
+
+
+def test_a_grant_serves_where_nobody_can_be_asked():
+    assert mode(request(SEND, BOB, interactive=False), grants=[grant()]) == "allow"
+
+
+# Hiding.
+
+HIDDEN: list[tuple[str, list[Rule], bool]] = [
+    ("no rule", [], False),
+    ("denied outright", [Rule("deny")], True),
+    ("denied for another tool", [Rule("deny", tool="other")], False),
+    ("denied on another door", [Rule("deny", door="cli")], False),
+    ("denied for some arguments only", [Rule("deny", args="x")], False),
+    ("denied for some, then for all", [Rule("deny", args="x", priority=1), Rule("deny")], True),
+    ("allowed for some recipients", [Rule("allow", subjects=("a",), priority=1), Rule("deny")], False),
+    ("asked for some sources", [Rule("require_approval", provenance=("a",), priority=1), Rule("deny")], False),
+    ("allowed by a stronger rule", [Rule("allow", tier="user"), Rule("deny")], False),
+]
+
+
+@pytest.mark.parametrize(("what", "rules", "hidden"), HIDDEN)
+def test_a_tool_is_hidden_when_it_is_denied_whatever_its_arguments(what: str, rules: list[Rule], hidden: bool):
+    assert hides(rules, tool="send_mail", door="http", profile="assistant", user="ada") == hidden, what
+
+
+# What holds for any policy.
+
+addresses = st.sampled_from(["a@x", "b@x", "c@y", "d@y"])
+patterns = st.sampled_from(["*", "*@x", "*@y", "a@x", "zzz"])
+rules = st.builds(
+    Rule,
+    decision=st.sampled_from(["allow", "require_approval", "deny"]),
+    tool=st.sampled_from(["*", "send_*", "send_mail", "other"]),
+    subjects=st.none() | st.lists(patterns, max_size=2).map(tuple),
+    args=st.sampled_from([None, None, None, None, "to", "("]),
+    user=st.sampled_from(["*", "ada", "eve"]),
+    tier=st.sampled_from(TIERS),
+    priority=st.integers(0, 2),
+    grantable=st.booleans(),
+)
+grants = st.builds(
+    grant,
+    subject=addresses,
+    scope=st.sampled_from(["session", "always"]),
+    user=st.sampled_from(["ada", "eve"]),
+    tool=st.sampled_from(["send_mail", "other"]),
+    thread_id=st.sampled_from([None, "thr_1", "thr_2"]),
+)
+requests = st.builds(request, st.just(SEND), subjects=st.frozensets(addresses, max_size=3), interactive=st.booleans())
+often = settings(max_examples=max(2_000, settings().max_examples))
+
+
+@often
+@given(requests, st.lists(rules, max_size=5), st.lists(grants, max_size=6))
+def test_leave_means_that_a_rule_allows_every_recipient_or_each_is_granted(
+    asked: PolicyRequest, policy: list[Rule], granted: list[Grant]
+):
+    if mode(asked, *policy, grants=granted) != "allow":
+        return
+    own = {g.subject for g in granted if g.user == "ada" and g.tool == "send_mail" and _is_here(g)}
+    by_grant = bool(asked.subjects) and asked.subjects <= own
+    assert by_grant or any(_allows_all(rule, asked.subjects) for rule in policy)
+
+
+def _is_here(granted: Grant) -> bool:
+    return granted.scope == "always" or granted.thread_id == "thr_1"
+
+
+def _allows_all(rule: Rule, subjects: frozenset[str]) -> bool:
+    if rule.decision != "allow" or rule.tool == "other" or rule.user == "eve":
+        return False
+    if rule.subjects is None:
+        return True
+    return bool(subjects) and all(_fits(subject, rule.subjects) for subject in subjects)
+
+
+def _fits(subject: str, wanted: tuple[str, ...]) -> bool:
+    return any(p == "*" or p == subject or (p.startswith("*@") and subject.endswith(p[1:])) for p in wanted)
+
+
+@given(requests, st.lists(rules, max_size=5), st.lists(grants, max_size=6), st.randoms())
+def test_the_order_of_rules_and_grants_changes_nothing(
+    asked: PolicyRequest, policy: list[Rule], granted: list[Grant], dice: Any
+):
+    decision = mode(asked, *policy, grants=granted)
+    dice.shuffle(policy)
+    dice.shuffle(granted)
+
+    assert mode(asked, *policy, grants=granted) == decision
+
+
+@given(requests, st.lists(rules, max_size=5), st.lists(grants, max_size=6))
+def test_a_further_denial_in_the_highest_tier_is_the_last_word(
+    asked: PolicyRequest, policy: list[Rule], granted: list[Grant]
+):
+    assert mode(asked, *policy, Rule("deny", tier="admin", priority=9), grants=granted) == "deny"
+
+
+@given(requests, st.lists(rules, max_size=5))
+def test_a_hidden_tool_is_never_allowed(asked: PolicyRequest, policy: list[Rule]):
+    if hides(policy, tool="send_mail", door="http", profile="assistant", user="ada"):
+        assert mode(asked, *policy) == "deny"
