@@ -1,0 +1,73 @@
+"""The audit chain: how a fact becomes an entry that cannot be changed without showing.
+
+Every entry holds the hash of the one before it, and its own hash: SHA-256 over the RFC 8785 JSON of all other fields.
+Anyone can check that much. Two things need the audit key: the seal of each entry, which shows that it was this store
+that wrote it, and the heads (see heads.py), which show how far the chain had grown. Arguments are kept only as a keyed
+digest, so that an entry says nothing about them once the content itself is erased.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+
+import msgspec
+
+from pollux.core.canonical import canonical
+from pollux.engine.ports import AuditEntry, AuditFact
+
+GENESIS = "0" * 64
+"""What the first entry names as the one before it."""
+
+_HASHED = tuple(sorted(field.name for field in fields(AuditEntry) if field.name != "hash"))
+_COPIED = tuple(field.name for field in fields(AuditFact) if field.name != "input")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entry with its seal, as a store holds it."""
+
+    entry: AuditEntry
+    seal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The end of a chain: the last number and the last hash."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+def chained(facts: Iterable[AuditFact], tip: Tip, key: bytes) -> Iterator[Kept]:
+    """The entries for these facts, each linked to the one before and sealed."""
+    for fact in facts:
+        members = {name: getattr(fact, name) for name in _COPIED}
+        members |= {"seq": tip.seq + 1, "previous": tip.hash, "input_hash": _input_hash(fact.input, key)}
+        own = _hash(members)
+        yield Kept(AuditEntry(**members, hash=own), seal_of(own, key))
+        tip = Tip(tip.seq + 1, own)
+
+
+def hash_of(entry: AuditEntry) -> str:
+    """What the entry's hash must be."""
+    return _hash({name: getattr(entry, name) for name in _HASHED})
+
+
+def seal_of(own: str, key: bytes) -> str:
+    """The mark that only the holder of the key can put on a hash."""
+    return hmac.digest(key, b"pollux.entry:" + own.encode(), "sha256").hex()
+
+
+def _input_hash(arguments: bytes, key: bytes) -> str:
+    return hmac.digest(key, arguments, "sha256").hex() if arguments else ""
+
+
+def _hash(members: dict[str, str | float | None]) -> str:
+    text = b",".join([b'"%b":%b' % (name.encode(), _value(members[name])) for name in _HASHED])
+    return hashlib.sha256(b"{" + text + b"}").hexdigest()
+
+
+def _value(value: str | float | None) -> bytes:
+    # For ASCII text both give the same bytes, and this is four times as fast.
+    return msgspec.json.encode(value) if isinstance(value, str) and value.isascii() else canonical(value)

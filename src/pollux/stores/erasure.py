@@ -1,0 +1,14 @@
+"""Drop what was said in a thread. The facts and the audit stay whole."""
+
+import sqlite3
+
+
+def drop_content(db: sqlite3.Connection, thread_id: str) -> None:
+    """Drop it from the database. The log still holds it until the next checkpoint."""
+    db.execute("BEGIN IMMEDIATE")
+    db.execute("DELETE FROM content WHERE thread_id = ?", (thread_id,))
+    db.execute("DELETE FROM messages WHERE thread_id = ?", (thread_id,))
+    # A grant for this conversation names its recipients, and can never apply again.
+    db.execute("DELETE FROM grants WHERE thread_id = ? AND scope = 'session'", (thread_id,))
+    db.execute("UPDATE threads SET title = '', compressed = NULL, erased = 1 WHERE thread_id = ?", (thread_id,))
+    db.execute("COMMIT")

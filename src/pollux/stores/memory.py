@@ -1,0 +1,229 @@
+"""The reference store: what a store means, without a disk.
+
+Nothing is encoded here, so a commit costs microseconds; runs that need not outlive the process go through it. What it
+refuses, every store refuses, and in the same words (see rules.py).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_bytes, token_hex
+from typing import TypeVar
+
+from pollux.core.errors import StoreError
+from pollux.core.events import Event
+from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.run import ApprovalStatus, Run
+from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
+from pollux.stores import rules
+from pollux.stores.audit import Kept, Tip, chained
+from pollux.stores.heads import NO_HEADS, Heads
+from pollux.stores.verify import Evidence, verify
+from pollux.wire.codec import Erased
+
+
+class MemoryStore:
+    """Keeps everything in this process, and nothing after it."""
+
+    def __init__(self, *, key: bytes | None = None, heads: Path | None = None) -> None:
+        self._key = key or token_bytes(32)
+        self._heads = Heads(heads, self._key) if heads else None
+        self._runs: dict[RunId, Run] = {}
+        self._journals: dict[RunId, list[Event]] = {}
+        self._rows: dict[RunId, RunRow] = {}
+        self._moving: dict[RunId, RunRow] = {}
+        """The rows of runs that are owed something, or wait for a moment."""
+        self._threads: dict[ThreadId, Thread] = {}
+        self._thread_journals: dict[ThreadId, list[ThreadEvent]] = {}
+        self._messages: dict[ThreadId, list[Message]] = {}
+        self._approvals: dict[ApprovalId, ApprovalRow] = {}
+        self._grants: dict[GrantId, Grant] = {}
+        self._audit: list[Kept] = []
+        self._unchained: list[AuditFact] = []
+        self._drivers: set[str] = set()
+        self._is_open = False
+
+    async def open(self) -> None:
+        self._is_open = True
+
+    async def close(self) -> None:
+        self._is_open = False
+        self._drivers.clear()
+
+    async def commit(self, change: Change) -> None:
+        if not self._is_open:
+            raise StoreError("expected an open store, found a closed one; open it first")
+        thread_id = rules.thread_of(change)
+        thread = self._threads.get(thread_id) if thread_id else None
+        journal = self._journals.get(change.run.id) if change.run else None
+        rules.check(change, events=len(journal) if journal else 0, thread=thread)
+        # Nothing below can fail: the change is written as one.
+        if change.run:
+            self._runs[change.run.id] = change.run
+            if journal is None:
+                journal = self._journals[change.run.id] = []
+            journal.extend(change.events)
+        if change.row:
+            self._put(change.row)
+        if change.thread and thread_id:
+            self._threads[thread_id] = rules.merged(change, change.thread, thread)
+            if change.thread_events:
+                self._thread_journals.setdefault(thread_id, []).extend(change.thread_events)
+            if change.messages:
+                self._messages.setdefault(thread_id, []).extend(change.messages)
+        for approval in change.approvals:
+            self._approvals[approval.approval_id] = approval
+        for grant in change.grants:
+            self._grants[grant.id] = grant
+        for grant_id in change.revoked:
+            self._grants.pop(grant_id, None)
+        if change.audit:
+            self._record(change.audit)
+
+    async def run(self, run_id: RunId) -> Run | None:
+        run = self._runs.get(run_id)
+        if run:
+            self._is_there(run.thread_id)
+        return run
+
+    async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
+        run = self._runs.get(run_id)
+        if run is None:
+            return ()
+        self._is_there(run.thread_id)
+        return [Recorded(seq, event) for seq, event in enumerate(self._journals[run_id][after:], after + 1)]
+
+    async def thread(self, thread_id: ThreadId) -> Thread | None:
+        return self._threads.get(thread_id)
+
+    async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
+        self._is_there(thread_id)
+        return tuple(self._thread_journals.get(thread_id, ()))
+
+    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
+        return self._messages.get(thread_id, [])[after:]
+
+    async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
+        own = (thread for thread in self._threads.values() if thread.user == user and not thread.erased)
+        return _page(own, lambda thread: (thread.updated_at, thread.id), limit, before)
+
+    async def runs(
+        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+    ) -> Sequence[RunRow]:
+        own = (row for row in self._rows.values() if row.user == user and thread_id in (None, row.thread_id))
+        return _page(own, lambda row: (row.created_at, row.run_id), limit, before)
+
+    async def children(self, run_id: RunId) -> Sequence[RunRow]:
+        return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
+
+    async def approvals(
+        self,
+        user: UserId,
+        *,
+        status: ApprovalStatus | None = "pending",
+        limit: int = 25,
+        before: str | None = None,
+    ) -> Sequence[ApprovalRow]:
+        own = (row for row in self._approvals.values() if row.user == user)
+        page = _page(own, lambda row: (row.requested_at, row.approval_id), None, before)
+        return [row for row in page if status in (None, row.status)][:limit]
+
+    async def grants(self, user: UserId) -> Sequence[Grant]:
+        own = (grant for grant in self._grants.values() if grant.user == user)
+        return sorted(own, key=lambda grant: (grant.granted_at, grant.id))
+
+    async def owed(self) -> Sequence[RunRow]:
+        return sorted((row for row in self._moving.values() if row.owed), key=_age)
+
+    async def due(self, now: Instant) -> Sequence[RunId]:
+        waiting = ((row.wake_at, row.run_id) for row in self._moving.values() if row.wake_at is not None)
+        return [run_id for moment, run_id in sorted(waiting) if moment <= now]
+
+    async def next_wake(self) -> Instant | None:
+        return min((row.wake_at for row in self._moving.values() if row.wake_at is not None), default=None)
+
+    async def erase(self, thread_id: ThreadId) -> None:
+        thread = self._threads.get(thread_id)
+        if thread is None:
+            return
+        self._threads[thread_id] = replace(thread, title="", compressed=None, erased=True)
+        self._messages.pop(thread_id, None)
+        self._thread_journals.pop(thread_id, None)
+        for run_id, run in list(self._runs.items()):
+            if run.thread_id == thread_id:
+                self._journals[run_id] = []
+                self._runs[run_id] = replace(run, messages=(), calls=(), open=(), done=(), compressed=None)
+        kept = (grant for grant in self._grants.values() if grant.scope == "always" or grant.thread_id != thread_id)
+        self._grants = {grant.id: grant for grant in kept}
+
+    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
+        entries = (kept.entry for kept in self._chain()[after:])
+        return [entry for entry in entries if user in (None, entry.user)][:limit]
+
+    async def verify_audit(self) -> AuditReport:
+        chain = self._chain()
+        heads = self._heads.read() if self._heads else NO_HEADS
+        return verify(lambda: chain, self._key, Evidence(heads, highest=len(chain)))
+
+    def enlist(self) -> str:
+        name = f"drv_{token_hex(8)}"
+        self._drivers.add(name)
+        return name
+
+    async def is_alive(self, driver: str) -> bool:
+        return driver in self._drivers
+
+    async def changed_elsewhere(self) -> None:
+        # No other process can reach this memory.
+        await asyncio.get_running_loop().create_future()
+
+    async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
+        return {run_id: self._runs[run_id].version for run_id in run_ids if run_id in self._runs}
+
+    def _is_there(self, thread_id: ThreadId) -> None:
+        thread = self._threads.get(thread_id)
+        if thread and thread.erased:
+            raise Erased(f"expected the content of thread {thread_id!r}, but it was erased")
+
+    def _put(self, row: RunRow) -> None:
+        self._rows[row.run_id] = row
+        if row.owed or row.wake_at is not None:
+            self._moving[row.run_id] = row
+        else:
+            self._moving.pop(row.run_id, None)
+
+    def _record(self, facts: tuple[AuditFact, ...]) -> None:
+        self._unchained.extend(facts)
+        if self._heads:
+            last = self._chain()[-1].entry
+            self._heads.append(Tip(last.seq, last.hash), last.at)
+
+    def _chain(self) -> list[Kept]:
+        # Hashing waits until somebody looks: nobody but this process could have changed the facts meanwhile.
+        if self._unchained:
+            tip = Tip(len(self._audit), self._audit[-1].entry.hash) if self._audit else Tip()
+            self._audit.extend(chained(self._unchained, tip, self._key))
+            self._unchained.clear()
+        return self._audit
+
+
+Row = TypeVar("Row")
+
+
+def _page(
+    rows: Iterable[Row], key: Callable[[Row], tuple[float, str]], limit: int | None, before: str | None
+) -> list[Row]:
+    """Newest first, after the one with this id. An id that is not there leads nowhere."""
+    ordered = sorted(rows, key=key, reverse=True)
+    if before is not None:
+        ids = [key(row)[1] for row in ordered]
+        ordered = ordered[ids.index(before) + 1 :] if before in ids else []
+    return ordered[:limit]
+
+
+def _age(row: RunRow) -> tuple[float, str]:
+    return row.created_at, row.run_id

@@ -1,0 +1,195 @@
+"""Questions to the SQLite store, and the connections that ask them. Nothing here writes."""
+
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pollux.core.events import Event
+from pollux.core.ids import Instant, RunId
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.thread import ThreadEvent
+from pollux.engine.ports import AuditEntry, Recorded, RunRow
+from pollux.stores import rows
+from pollux.stores.audit import Kept
+from pollux.stores.troubles import explained
+from pollux.wire.codec import Erased, decode, decode_message, references
+
+Db = sqlite3.Connection
+T = TypeVar("T")
+
+
+class Readers:
+    """Connections for reading, lent to one question at a time, from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: deque[Db] = deque()
+        self._is_closed = False
+
+    def ask(self, question: Callable[[Db], T]) -> T:
+        """The answer. Raises StoreError."""
+        try:
+            db = self._take()
+            try:
+                answer = question(db)
+            except sqlite3.Error:
+                # The next question opens the file anew: it may have been put right meanwhile.
+                db.close()
+                raise
+            except BaseException:
+                self._give_back(db)
+                raise
+        except sqlite3.Error as problem:
+            raise explained(problem, self._path) from problem
+        self._give_back(db)
+        return answer
+
+    def close(self) -> None:
+        """Close them all; those still lent are closed when they come back."""
+        self._is_closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _give_back(self, db: Db) -> None:
+        if self._is_closed:
+            db.close()
+        else:
+            self._idle.append(db)
+
+    def _take(self) -> Db:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA query_only = ON")
+            return db
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A list, newest first: the first column is its key, `by` the moment it is ordered by."""
+
+    table: str
+    columns: tuple[str, ...]
+    by: str
+    conditions: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def where(self, condition: str, value: Any) -> "Page":
+        return replace(self, conditions=(*self.conditions, condition), values=(*self.values, value))
+
+    def read(self, db: Db, limit: int, before: str | None) -> list[tuple[Any, ...]]:
+        """Up to `limit` rows after the one with the key `before`. A key that is not there leads nowhere."""
+        key = self.columns[0]
+        page = self
+        if before is not None:
+            # The first condition is the owner: somebody else's key leads nowhere either.
+            place = f"SELECT {self.by}, {key} FROM {self.table} WHERE {key} = ? AND {self.conditions[0]}"
+            found = db.execute(place, (before, self.values[0])).fetchone()
+            if found is None:
+                return []
+            page = self.where(f"({self.by}, {key}) < (?, ?)", found[0])
+            page = replace(page, values=(*page.values, found[1]))
+        statement = (
+            f"SELECT {', '.join(page.columns)} FROM {page.table} WHERE {' AND '.join(page.conditions)}"
+            f" ORDER BY {page.by} DESC, {key} DESC LIMIT ?"
+        )
+        return db.execute(statement, (*page.values, limit)).fetchall()
+
+
+def run_head(db: Db, run_id: str) -> tuple[str, int] | None:
+    """The run's thread, and how many events it has."""
+    return db.execute("SELECT thread_id, version FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+
+
+def journal(db: Db, run_id: str, thread_id: str, after: int) -> list[Recorded]:
+    """A run's events with a higher number."""
+    events = _events(db, rows.run_stream(run_id), thread_id, after)
+    return [Recorded(seq, cast("Event", event)) for seq, event in events]
+
+
+def thread_journal(db: Db, thread_id: str) -> list[ThreadEvent]:
+    """A thread's own events."""
+    return [cast("ThreadEvent", event) for _, event in _events(db, rows.thread_stream(thread_id), thread_id, 0)]
+
+
+def messages(db: Db, thread_id: str, after: int) -> list[Message]:
+    """A thread's messages with a higher number."""
+    found = db.execute(
+        "SELECT body FROM messages LEFT JOIN content USING (thread_id, digest)"
+        " WHERE thread_id = ? AND seq > ? ORDER BY seq",
+        (thread_id, after),
+    )
+    return [_message(body) for (body,) in found]
+
+
+def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
+    """The lines of runs that fulfil a condition, oldest first."""
+    statement = f"SELECT {', '.join(rows.RUN)} FROM runs WHERE {where} ORDER BY created_at, run_id"
+    return [rows.run_of_row(row) for row in db.execute(statement, values)]
+
+
+def grants(db: Db, user: str) -> list[Grant]:
+    """What a user has granted, oldest first."""
+    statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE user = ? ORDER BY granted_at, grant_id"
+    return [Grant(*row) for row in db.execute(statement, (user,))]
+
+
+def due(db: Db, now: Instant) -> list[RunId]:
+    """Runs whose moment has come, the longest overdue first."""
+    found = db.execute("SELECT run_id FROM runs WHERE wake_at <= ? ORDER BY wake_at, run_id", (now,))
+    return [RunId(run_id) for (run_id,) in found]
+
+
+def next_wake(db: Db) -> Instant | None:
+    """The earliest moment that any run waits for."""
+    return db.execute("SELECT min(wake_at) FROM runs WHERE wake_at IS NOT NULL").fetchone()[0]
+
+
+def versions(db: Db, run_ids: Sequence[RunId]) -> dict[RunId, int]:
+    """How many events each of these runs has."""
+    statement = "SELECT version FROM runs WHERE run_id = ?"
+    found = ((run_id, db.execute(statement, (run_id,)).fetchone()) for run_id in run_ids)
+    return {run_id: row[0] for run_id, row in found if row}
+
+
+def audit(db: Db, user: str | None, after: int, limit: int) -> list[AuditEntry]:
+    """Entries with a higher number, in order."""
+    owner, values = ("user = ? AND ", (user, after)) if user is not None else ("", (after,))
+    statement = f"SELECT {', '.join(rows.AUDIT)} FROM audit WHERE {owner}seq > ? ORDER BY seq LIMIT ?"
+    return [AuditEntry(*row) for row in db.execute(statement, (*values, limit))]
+
+
+def chain(db: Db) -> Iterable[Kept]:
+    """The whole audit with its seals."""
+    return map(rows.kept_of_row, db.execute(f"SELECT {', '.join(rows.AUDIT)}, seal FROM audit ORDER BY seq"))
+
+
+def highest_entry(db: Db) -> int | None:
+    """The highest number that the audit ever gave, as SQLite remembers it."""
+    found = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'audit'").fetchone()
+    return found[0] if found else None
+
+
+def _events(db: Db, stream: str, thread_id: str, after: int) -> list[tuple[int, Event | ThreadEvent]]:
+    found = db.execute(
+        "SELECT seq, kind, v, facts FROM events WHERE stream = ? AND seq > ? ORDER BY seq", (stream, after)
+    ).fetchall()
+    contents = _contents(db, thread_id, {digest for row in found for digest in references(row[3])})
+    return [(seq, decode(kind, version, facts, contents)) for seq, kind, version, facts in found]
+
+
+def _contents(db: Db, thread_id: str, digests: Iterable[str]) -> dict[str, bytes]:
+    statement = "SELECT body FROM content WHERE thread_id = ? AND digest = ?"
+    found = ((digest, db.execute(statement, (thread_id, digest)).fetchone()) for digest in digests)
+    return {digest: row[0] for digest, row in found if row}
+
+
+def _message(body: bytes | None) -> Message:
+    if body is None:
+        raise Erased("expected the content of a message, but it was erased")
+    return decode_message(body)

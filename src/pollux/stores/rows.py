@@ -1,0 +1,226 @@
+"""A change as rows of the SQLite store, and rows as what they stand for.
+
+Encoding happens in the caller's task, before the writer's lock is taken; what depends on the stored state (the thread's
+merge, the audit's links) happens inside the transaction.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from pollux.core.policy import Grant
+from pollux.core.run import Compressed
+from pollux.core.thread import Thread
+from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
+from pollux.stores import rules
+from pollux.stores.audit import Kept, Tip, chained
+from pollux.wire.codec import VERSION, Codec, from_json, to_json
+
+
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
+
+
+def _upsert(table: str, names: tuple[str, ...]) -> str:
+    key, *others = names
+    marks = ", ".join("?" * len(names))
+    news = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {news}"
+
+
+# The columns are named like the fields they hold, apart from the keys of threads and grants.
+RUN = _names(RunRow)
+APPROVAL = _names(ApprovalRow)
+AUDIT = _names(AuditEntry)
+GRANT = ("grant_id", *_names(Grant)[1:])
+THREAD = ("thread_id", *_names(Thread)[1:])
+
+_NEW_RUN = f"INSERT INTO runs ({', '.join(RUN)}, version) VALUES ({', '.join('?' * (len(RUN) + 1))})"
+_MOVE_RUN = "UPDATE runs SET status = ?, updated_at = ?, epoch = ?, driver = ?, version = ? WHERE run_id = ?"
+_WAKE_RUN = "UPDATE runs SET owed = ?, wake_at = ? WHERE run_id = ?"
+_PUT_THREAD = _upsert("threads", THREAD)
+_PUT_APPROVAL = _upsert("approvals", APPROVAL)
+_PUT_GRANT = _upsert("grants", GRANT)
+_PUT_EVENT = "INSERT INTO events (stream, seq, kind, v, at, facts) VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_CONTENT = "INSERT INTO content (thread_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_PUT_MESSAGE = "INSERT INTO messages (thread_id, seq, run_id, role, digest) VALUES (?, ?, ?, ?, ?)"
+_PUT_AUDIT = f"INSERT INTO audit ({', '.join(AUDIT)}, seal) VALUES ({', '.join('?' * (len(AUDIT) + 1))})"
+_MOVE_THREAD = "UPDATE threads SET head = ?, open_run = ?, context_tokens = ?, updated_at = ? WHERE thread_id = ?"
+_GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ?"
+_GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
+_GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
+_GET_TIP = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
+
+_run_values = attrgetter(*RUN)
+_approval_values = attrgetter(*APPROVAL)
+_grant_values = attrgetter(*_names(Grant))
+_audit_values = attrgetter(*AUDIT)
+
+
+class _Standing(NamedTuple):
+    id: str
+    version: int
+    head: int
+    open_run: str | None
+    erased: bool
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A change with everything encoded that can be encoded beforehand."""
+
+    change: Change
+    events: list[tuple[Any, ...]]
+    contents: list[tuple[str, str, bytes]]
+    messages: list[tuple[Any, ...]]
+
+
+def prepare(change: Change, codec: Codec) -> Prepared:
+    """Encode a change. Raises ValidationError where it holds something that is not JSON."""
+    thread_id = rules.thread_of(change) or ""
+    run_id = change.run.id if change.run else None
+    events: list[tuple[Any, ...]] = []
+    contents: dict[str, bytes] = {}
+    for stream, first, journal in _journals(change):
+        for seq, event in enumerate(journal, first):
+            stored = codec.encode(thread_id, event)
+            events.append((stream, seq, stored.kind, VERSION, event.at, stored.facts))
+            contents.update(stored.contents)
+    messages: list[tuple[Any, ...]] = []
+    for seq, message in enumerate(change.messages, change.first_message):
+        digest, body = codec.encode_message(thread_id, message)
+        contents[digest] = body
+        messages.append((thread_id, seq, run_id, message.role, digest))
+    return Prepared(change, events, [(thread_id, digest, body) for digest, body in contents.items()], messages)
+
+
+def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
+    """Write a change inside the open transaction. Raises Conflict or ThreadBusy before anything is written."""
+    change = prepared.change
+    thread_id = rules.thread_of(change)
+    stored = _standing(db, thread_id) if thread_id else None
+    known = db.execute(_GET_RUN, (change.run.id,)).fetchone() if change.run else None
+    rules.check(change, events=known[0] if known else 0, thread=stored)
+    # All that can be refused has been: entries are made before the first row is written.
+    entries = list(chained(change.audit, tip_of(db), key)) if change.audit else []
+    if change.thread:
+        _put_thread(db, change, change.thread, stored)
+    if change.row and change.run:
+        _put_run(db, change.row, change.run.version, known)
+    _put_all(db, _PUT_EVENT, prepared.events)
+    _put_all(db, _PUT_CONTENT, prepared.contents)
+    _put_all(db, _PUT_MESSAGE, prepared.messages)
+    _put_all(db, _PUT_APPROVAL, [_approval_values(row) for row in change.approvals])
+    _put_all(db, _PUT_GRANT, [_grant_values(grant) for grant in change.grants])
+    _put_all(db, "DELETE FROM grants WHERE grant_id = ?", [(grant_id,) for grant_id in change.revoked])
+    _put_all(db, _PUT_AUDIT, [(*_audit_values(kept.entry), kept.seal) for kept in entries])
+
+
+def thread_by_id(db: sqlite3.Connection, thread_id: str) -> Thread | None:
+    """The thread with this id."""
+    row = db.execute(_GET_THREAD, (thread_id,)).fetchone()
+    return thread_of_row(row) if row else None
+
+
+def thread_of_row(row: tuple[Any, ...]) -> Thread:
+    """The thread that these columns hold."""
+    thread_id, user, created, updated, title, version, head, open_run, compressed, tokens, forked, erased = row
+    return Thread(
+        thread_id,
+        user,
+        created,
+        updated,
+        title,
+        version,
+        head,
+        open_run,
+        from_json(Compressed, compressed) if compressed else None,
+        tokens,
+        forked,
+        bool(erased),
+    )
+
+
+def run_of_row(row: tuple[Any, ...]) -> RunRow:
+    """The run's line that these columns hold."""
+    found = RunRow(*row)
+    return replace(found, owed=bool(found.owed))
+
+
+def kept_of_row(row: tuple[Any, ...]) -> Kept:
+    """The audit's entry and seal that these columns hold."""
+    return Kept(AuditEntry(*row[:-1]), row[-1])
+
+
+def tip_of(db: sqlite3.Connection) -> Tip:
+    """Where the audit chain ends."""
+    row = db.execute(_GET_TIP).fetchone()
+    return Tip(*row) if row else Tip()
+
+
+def _journals(change: Change) -> Iterable[tuple[str, int, tuple[Any, ...]]]:
+    if change.thread and change.thread_events:
+        first = change.thread.version - len(change.thread_events) + 1
+        yield thread_stream(change.thread.id), first, change.thread_events
+    if change.run and change.events:
+        first = change.run.version - len(change.events) + 1
+        yield run_stream(change.run.id), first, change.events
+
+
+def run_stream(run_id: str) -> str:
+    return f"r:{run_id}"
+
+
+def thread_stream(thread_id: str) -> str:
+    return f"t:{thread_id}"
+
+
+def _put_run(db: sqlite3.Connection, row: RunRow, version: int, known: tuple[int, int, float | None] | None) -> None:
+    if known is None:
+        db.execute(_NEW_RUN, (*_run_values(row), version))
+        return
+    db.execute(_MOVE_RUN, (row.status, row.updated_at, row.epoch, row.driver, version, row.run_id))
+    # Apart, because naming an indexed column writes its index again, even with the same value.
+    if (row.owed, row.wake_at) != known[1:]:
+        db.execute(_WAKE_RUN, (row.owed, row.wake_at, row.run_id))
+
+
+def _standing(db: sqlite3.Connection, thread_id: str) -> _Standing | None:
+    row = db.execute(_GET_STANDING, (thread_id,)).fetchone()
+    return _Standing(*row) if row else None
+
+
+def _put_thread(db: sqlite3.Connection, change: Change, thread: Thread, stored: _Standing | None) -> None:
+    if stored and not change.thread_events:
+        # As `rules.merged` has it, without reading what stays as it is.
+        if rules.holds(change, stored):
+            moved = (thread.head, thread.open_run, thread.context_tokens, thread.updated_at, thread.id)
+            db.execute(_MOVE_THREAD, moved)
+        return
+    compressed = to_json(thread.compressed) if thread.compressed else None
+    db.execute(
+        _PUT_THREAD,
+        (
+            thread.id,
+            thread.user,
+            thread.created_at,
+            thread.updated_at,
+            thread.title,
+            thread.version,
+            thread.head,
+            thread.open_run,
+            compressed,
+            thread.context_tokens,
+            thread.forked_from,
+            thread.erased,
+        ),
+    )
+
+
+def _put_all(db: sqlite3.Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if len(rows) == 1:
+        db.execute(statement, rows[0])
+    elif rows:
+        db.executemany(statement, rows)

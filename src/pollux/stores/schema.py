@@ -1,0 +1,160 @@
+"""The tables of the SQLite store, and how an older file becomes a current one.
+
+Each migration is one transaction together with its new `user_version`: a process killed in the middle leaves the file
+as it was. The caller holds the store's file lock.
+"""
+
+import hmac
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from pollux.core.errors import StoreError
+
+FIRST = (
+    # Journals of runs (`r:` and id) and of threads (`t:` and id). Facts only: what was said lies in `content`.
+    """
+    CREATE TABLE events (
+        stream TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, v INTEGER NOT NULL, at REAL NOT NULL,
+        facts TEXT NOT NULL, PRIMARY KEY (stream, seq)
+    )
+    """,
+    # With row numbers, so that new bodies lie side by side at the end: fewer pages to write than in digest order.
+    """
+    CREATE TABLE content (
+        id INTEGER PRIMARY KEY, thread_id TEXT NOT NULL, digest TEXT NOT NULL, body BLOB NOT NULL,
+        UNIQUE (thread_id, digest)
+    )
+    """,
+    """
+    CREATE TABLE messages (
+        thread_id TEXT NOT NULL, seq INTEGER NOT NULL, run_id TEXT, role TEXT NOT NULL, digest TEXT NOT NULL,
+        PRIMARY KEY (thread_id, seq)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE threads (
+        thread_id TEXT PRIMARY KEY, user TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL,
+        title TEXT NOT NULL, version INTEGER NOT NULL, head INTEGER NOT NULL, open_run TEXT, compressed BLOB,
+        context_tokens INTEGER NOT NULL, forked_from TEXT, erased INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX threads_of_user ON threads (user, updated_at, thread_id) WHERE erased = 0",
+    """
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, user TEXT NOT NULL, profile TEXT NOT NULL,
+        status TEXT NOT NULL, created_at REAL NOT NULL, updated_at REAL NOT NULL, wake_at REAL, owed INTEGER NOT NULL,
+        epoch INTEGER NOT NULL, driver TEXT NOT NULL, parent TEXT, root TEXT, version INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX runs_of_user ON runs (user, created_at, run_id)",
+    "CREATE INDEX runs_of_thread ON runs (thread_id, created_at, run_id)",
+    "CREATE INDEX runs_of_parent ON runs (parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX runs_owed ON runs (created_at, run_id) WHERE owed = 1",
+    "CREATE INDEX runs_waking ON runs (wake_at, run_id) WHERE wake_at IS NOT NULL",
+    """
+    CREATE TABLE approvals (
+        approval_id TEXT PRIMARY KEY, run_id TEXT NOT NULL, root TEXT NOT NULL, user TEXT NOT NULL,
+        status TEXT NOT NULL, requested_at REAL NOT NULL, expires_at REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX approvals_of_user ON approvals (user, requested_at, approval_id)",
+    """
+    CREATE TABLE grants (
+        grant_id TEXT PRIMARY KEY, user TEXT NOT NULL, tool TEXT NOT NULL, subject TEXT NOT NULL, scope TEXT NOT NULL,
+        granted_at REAL NOT NULL, thread_id TEXT, approval_id TEXT
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX grants_of_user ON grants (user)",
+    # AUTOINCREMENT remembers the highest number ever given: entries removed at the end leave a trace.
+    """
+    CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL,
+        run_id TEXT NOT NULL, thread_id TEXT NOT NULL, action_id TEXT NOT NULL, model_name TEXT NOT NULL,
+        tool_name TEXT NOT NULL, input_hash TEXT NOT NULL, policy_decision TEXT NOT NULL, approval_id TEXT NOT NULL,
+        execution_status TEXT NOT NULL, error_code TEXT NOT NULL, message TEXT NOT NULL, by TEXT NOT NULL,
+        started_at REAL, ended_at REAL, previous TEXT NOT NULL, hash TEXT NOT NULL, seal TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX audit_of_user ON audit (user, seq)",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+)
+
+TRIGGERS = {
+    "audit_refuses_update": (
+        "CREATE TRIGGER audit_refuses_update BEFORE UPDATE ON audit"
+        " BEGIN SELECT RAISE(ABORT, 'the audit is only ever added to'); END"
+    ),
+    "audit_refuses_delete": (
+        "CREATE TRIGGER audit_refuses_delete BEFORE DELETE ON audit"
+        " BEGIN SELECT RAISE(ABORT, 'the audit is only ever added to'); END"
+    ),
+    # INSERT OR REPLACE deletes without asking the trigger above, unless the connection has recursive_triggers on.
+    "audit_refuses_replace": (
+        "CREATE TRIGGER audit_refuses_replace BEFORE INSERT ON audit"
+        " WHEN NEW.seq <= (SELECT max(seq) FROM audit)"
+        " BEGIN SELECT RAISE(ABORT, 'the audit is only ever added to'); END"
+    ),
+}
+"""What refuses changes of the audit. Whoever has the file can drop them; `verify_audit` then says so."""
+
+SETTINGS = (
+    "PRAGMA busy_timeout = 10000",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    # Ours run under the file lock: two at once can lose commits in SQLite before 3.51.3.
+    "PRAGMA wal_autocheckpoint = 0",
+    "PRAGMA recursive_triggers = ON",
+    # What is erased must not stay readable in the file.
+    "PRAGMA secure_delete = ON",
+)
+"""How the writing connection is set."""
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()),)
+"""Statements by version: the first brings an empty file to version 1, and so on."""
+
+
+def migrate(db: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    """Bring the file to the newest version. Raises StoreError for a file of a newer Pollux."""
+    version = version_of(db)
+    if version > len(migrations):
+        raise StoreError(
+            f"expected the store {path} at version {len(migrations)} or older, found {version}. Update Pollux"
+        )
+    for number, statements in enumerate(migrations[version:], version + 1):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in statements:
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number}")
+            db.execute("COMMIT")
+        finally:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+
+
+def know_key(db: sqlite3.Connection, path: Path, key: bytes) -> None:
+    """See that this is the key the store was made with. With another one, the whole audit would look forged.
+
+    Raises:
+        StoreError: it is another one.
+    """
+    mark = hmac.digest(key, b"pollux.store", "sha256").hex()
+    found = db.execute("SELECT value FROM meta WHERE name = 'key'").fetchone()
+    if found is None:
+        db.execute("INSERT INTO meta (name, value) VALUES ('key', ?)", (mark,))
+    elif not hmac.compare_digest(found[0], mark):
+        raise StoreError(
+            f"expected the key that the store {path} was made with, found another. Put its audit.key back in place"
+        )
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """How far the file was migrated."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def lost_triggers(db: sqlite3.Connection) -> list[str]:
+    """Those of the audit's triggers that are gone or say something else."""
+    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+    return [name for name, sql in TRIGGERS.items() if found.get(name) != sql]

@@ -1,0 +1,259 @@
+"""The embedded store: one SQLite file, many processes, nothing acknowledged that is not on disk.
+
+Writes go through the process's one writer thread (writer.py) under a file lock. Reads have connections of their own:
+short ones run where they are asked, long ones in a thread, so that the event loop never stands still for a list.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pollux.core.errors import StoreError
+from pollux.core.ids import Instant, RunId, ThreadId, UserId
+from pollux.core.machine import fold
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.run import ApprovalStatus, Run
+from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditReport, Change, Recorded, RunRow
+from pollux.stores import reading, rows
+from pollux.stores.drivers import Drivers
+from pollux.stores.erasure import drop_content
+from pollux.stores.filelock import FileLock
+from pollux.stores.heads import NO_HEADS, Heads
+from pollux.stores.reading import Page, Readers
+from pollux.stores.schema import SETTINGS, know_key, lost_triggers, migrate
+from pollux.stores.verify import Evidence, verify
+from pollux.stores.writer import Writer, checkpoint
+from pollux.wire.codec import Codec
+
+POLL_SECONDS = 0.05
+ERASURE_TRIES = 200
+SHORT = 64
+"""So many rows are read and decoded at once in the calling thread: well under a millisecond."""
+
+T = TypeVar("T")
+Db = sqlite3.Connection
+
+
+class SqliteStore:
+    """Remembers in one SQLite file.
+
+    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended.
+    """
+
+    def __init__(self, path: Path | str, *, key: bytes, heads: Path | None = None) -> None:
+        self._path = Path(path)
+        self._key = key
+        self._codec = Codec(key)
+        self._heads = Heads(heads, key) if heads else None
+        self._drivers = Drivers(Path(f"{path}.drivers"))
+        self._readers = Readers(self._path)
+        self._writer: Writer[rows.Prepared] | None = None
+        self._process = 0
+        self._owes_head = False
+        self._seen_version: int | None = None
+        self._foreign_changes = 0
+
+    async def open(self) -> None:
+        if self._writer and self._process == os.getpid():
+            return
+        self._process = os.getpid()
+        self._readers = Readers(self._path)
+        self._writer = Writer(
+            self._path,
+            connect=self._connect_writer,
+            write=self._write,
+            committed=self._sign,
+            closed=self._readers.close,
+            lock=FileLock(Path(f"{self._path}.lock")),
+        )
+        try:
+            await self._writer.call(self._look)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return
+        await writer.close()
+        self._drivers.close()
+
+    async def commit(self, change: Change) -> None:
+        await self._opened().write(rows.prepare(change, self._codec))
+
+    async def run(self, run_id: RunId) -> Run | None:
+        journal = await self.journal(run_id)
+        return fold(record.event for record in journal) if journal else None
+
+    async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
+        found = self._read(lambda db: reading.run_head(db, run_id))
+        if found is None:
+            return ()
+        thread_id, version = found
+        return await self._reading(
+            lambda db: reading.journal(db, run_id, thread_id, after), is_short=version - after <= SHORT
+        )
+
+    async def thread(self, thread_id: ThreadId) -> Thread | None:
+        return self._read(lambda db: rows.thread_by_id(db, thread_id))
+
+    async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
+        # One event may hold a whole imported conversation.
+        return await self._reading(lambda db: reading.thread_journal(db, thread_id), is_short=False)
+
+    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
+        thread = await self.thread(thread_id)
+        if thread is None or thread.erased:
+            return ()
+        return await self._reading(
+            lambda db: reading.messages(db, thread_id, after), is_short=thread.head - after <= SHORT
+        )
+
+    async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
+        page = Page("threads", rows.THREAD, by="updated_at").where("user = ?", user).where("erased = ?", 0)
+        return [rows.thread_of_row(row) for row in await self._listing(page, limit, before)]
+
+    async def runs(
+        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+    ) -> Sequence[RunRow]:
+        page = Page("runs", rows.RUN, by="created_at").where("user = ?", user)
+        if thread_id is not None:
+            page = page.where("thread_id = ?", thread_id)
+        return [rows.run_of_row(row) for row in await self._listing(page, limit, before)]
+
+    async def children(self, run_id: RunId) -> Sequence[RunRow]:
+        return self._read(lambda db: reading.run_rows(db, "parent = ?", run_id))
+
+    async def approvals(
+        self,
+        user: UserId,
+        *,
+        status: ApprovalStatus | None = "pending",
+        limit: int = 25,
+        before: str | None = None,
+    ) -> Sequence[ApprovalRow]:
+        page = Page("approvals", rows.APPROVAL, by="requested_at").where("user = ?", user)
+        if status is not None:
+            page = page.where("status = ?", status)
+        return [ApprovalRow(*row) for row in await self._listing(page, limit, before)]
+
+    async def grants(self, user: UserId) -> Sequence[Grant]:
+        return self._read(lambda db: reading.grants(db, user))
+
+    async def owed(self) -> Sequence[RunRow]:
+        return self._read(lambda db: reading.run_rows(db, "owed = 1"))
+
+    async def due(self, now: Instant) -> Sequence[RunId]:
+        return self._read(lambda db: reading.due(db, now))
+
+    async def next_wake(self) -> Instant | None:
+        return self._read(reading.next_wake)
+
+    async def erase(self, thread_id: ThreadId) -> None:
+        await self._opened().call(lambda db: drop_content(db, thread_id))
+        # The words are still in the log. While a reader needs it, others may write between our tries.
+        for _ in range(ERASURE_TRIES):
+            if not await self._opened().call(checkpoint):
+                return
+            await asyncio.sleep(POLL_SECONDS)
+        raise StoreError("expected to empty the store's log, but a reader still needs it. Erase once more")
+
+    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
+        return await self._reading(lambda db: reading.audit(db, user, after, limit), is_short=limit <= SHORT)
+
+    async def verify_audit(self) -> AuditReport:
+        return await self._reading(self._verify, is_short=False)
+
+    def enlist(self) -> str:
+        self._opened()
+        return self._drivers.enlist()
+
+    async def is_alive(self, driver: str) -> bool:
+        return self._drivers.is_alive(driver)
+
+    async def changed_elsewhere(self) -> None:
+        seen = self._foreign_changes
+        while True:
+            await self._opened().call(self._look)
+            if self._foreign_changes != seen:
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
+        return self._read(lambda db: reading.versions(db, run_ids))
+
+    # In the writer's thread.
+
+    def _connect_writer(self) -> Db:
+        try:
+            # Made here, so that nobody else can read it even for a moment.
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        except OSError as problem:
+            raise StoreError(
+                f"expected to open the store {self._path}, found: {problem.strerror}. Check its directory and rights"
+            ) from problem
+        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        try:
+            for setting in SETTINGS:
+                db.execute(setting)
+            migrate(db, self._path)
+            know_key(db, self._path, self._key)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _write(self, db: Db, prepared: rows.Prepared) -> None:
+        rows.write(db, prepared, self._key)
+        if prepared.change.audit:
+            self._owes_head = True
+
+    def _sign(self, db: Db) -> None:
+        """Append a head for what was just committed."""
+        if self._owes_head and self._heads:
+            last = db.execute("SELECT at FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+            if last:
+                self._heads.append(rows.tip_of(db), last[0])
+        self._owes_head = False
+
+    def _look(self, db: Db) -> None:
+        """Count a change that another connection made. On the writer's own connection, our commits do not count."""
+        version = db.execute("PRAGMA data_version").fetchone()[0]
+        if self._seen_version is not None and version != self._seen_version:
+            self._foreign_changes += 1
+        self._seen_version = version
+
+    # Reading.
+
+    def _opened(self) -> Writer[rows.Prepared]:
+        if self._writer is None:
+            raise StoreError(f"expected the store {self._path} to be open, but it is not. Open it first")
+        if self._process != os.getpid():
+            raise StoreError(f"expected the store {self._path} to be opened in this process. Open it after the fork")
+        return self._writer
+
+    def _read(self, ask: Callable[[Db], T]) -> T:
+        self._opened()
+        return self._readers.ask(ask)
+
+    async def _reading(self, ask: Callable[[Db], T], *, is_short: bool) -> T:
+        return self._read(ask) if is_short else await asyncio.to_thread(self._read, ask)
+
+    async def _listing(self, page: Page, limit: int, before: str | None) -> list[tuple[Any, ...]]:
+        return await self._reading(lambda db: page.read(db, limit, before), is_short=limit <= SHORT)
+
+    def _verify(self, db: Db) -> AuditReport:
+        # Heads first: one that is signed while we read would speak of entries we do not see.
+        heads = self._heads.read() if self._heads else NO_HEADS
+        db.execute("BEGIN")
+        try:
+            evidence = Evidence(heads, reading.highest_entry(db), lost_triggers(db))
+            return verify(lambda: reading.chain(db), self._key, evidence)
+        finally:
+            db.execute("ROLLBACK")

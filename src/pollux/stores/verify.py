@@ -1,0 +1,172 @@
+"""Is the audit chain whole? And if not: what was done to it, and where.
+
+    update        fields differ from the entry's own hash, which is still sealed: changed in place
+    delete        a number is missing inside the chain
+    replace       an entry stands there that its neighbours, or a signed head, do not know
+    reorder       an entry is genuine, but under another number
+    truncate      the last entries are gone, while the database remembers having given their numbers
+    roll back     a head was signed for a longer chain, or for another entry, than the database now holds
+    drop trigger  what refuses changes of the table is gone or altered
+    forge         entries hang together, but were never sealed with the key; or a head bears a wrong signature
+
+What cannot be told: an entry replaced under its old hash looks like one that was updated; whoever also resets the
+database's memory of the numbers it gave turns "truncate" into "roll back"; entries removed after the last signed head
+(a crash between commit and head leaves at most one commit there) are noticed only by that memory; and whoever has the
+key can do anything.
+"""
+
+import hmac
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from pollux.engine.ports import AuditReport
+from pollux.stores.audit import GENESIS, Kept, Tip, hash_of, seal_of
+from pollux.stores.heads import NO_HEADS, Read
+
+Signed = dict[int, set[str]]
+"""The hashes that heads were signed for, by number: more than one only after a roll back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What speaks about a chain from outside it."""
+
+    heads: Read = NO_HEADS
+    highest: int | None = None
+    """The highest number that was ever given, where the store remembers."""
+    lost_triggers: Sequence[str] = ()
+
+
+def verify(read: Callable[[], Iterable[Kept]], key: bytes, evidence: Evidence) -> AuditReport:
+    """Check every entry against its hash, its seal, its neighbour and the heads."""
+    signed: Signed = {}
+    for head in evidence.heads.heads:
+        signed.setdefault(head.seq, set()).add(head.hash)
+    tip = Tip()
+    is_sound = True
+    for kept in read():
+        is_sound = is_sound and _is_next(kept, tip, key, signed)
+        tip = Tip(tip.seq + 1, kept.entry.hash)
+    problems = list(_around(evidence))
+    if not is_sound:
+        # Only now is the whole chain held in memory: to tell what happened one must look both ways.
+        problems += _named(sorted(read(), key=lambda kept: kept.entry.seq), key, signed)
+    problems += _at_the_end(_last(read, tip, is_sound), evidence, signed)
+    return AuditReport(not problems, tip.seq, tip.hash, tuple(problems))
+
+
+def _is_next(kept: Kept, tip: Tip, key: bytes, signed: Signed) -> bool:
+    entry = kept.entry
+    return (
+        entry.seq == tip.seq + 1
+        and entry.previous == tip.hash
+        and hash_of(entry) == entry.hash
+        and _is_sealed(kept, key)
+        and _is_signed_alone(kept, signed)
+    )
+
+
+def _is_sealed(kept: Kept, key: bytes) -> bool:
+    return hmac.compare_digest(kept.seal, seal_of(kept.entry.hash, key))
+
+
+def _is_signed_alone(kept: Kept, signed: Signed) -> bool:
+    """Whether no head was ever signed for another entry of this number."""
+    return signed.get(kept.entry.seq, {kept.entry.hash}) == {kept.entry.hash}
+
+
+def _around(evidence: Evidence) -> Iterable[str]:
+    for name in evidence.lost_triggers:
+        yield f"drop trigger: {name} is gone or was altered"
+    if evidence.heads.forged:
+        yield f"forge: {evidence.heads.forged} heads bear a wrong signature"
+
+
+def _last(read: Callable[[], Iterable[Kept]], tip: Tip, is_sound: bool) -> int:
+    return tip.seq if is_sound else max((kept.entry.seq for kept in read()), default=0)
+
+
+def _at_the_end(last: int, evidence: Evidence, signed: Signed) -> Iterable[str]:
+    reached = max(signed, default=0)
+    if evidence.highest is not None and evidence.highest > last:
+        yield f"truncate: {_entries(last + 1, evidence.highest)} are missing at the end"
+    elif reached > last:
+        yield f"roll back: a head was signed for entry {reached}, but the last one is {last}"
+
+
+def _named(rows: Sequence[Kept], key: bytes, signed: Signed) -> list[str]:
+    """Each flaw by its kind, neighbouring ones of a kind together."""
+    places = _places(rows, key)
+    flaws = [*_missing(rows)]
+    flaws += [(kind, seq, seq) for kind, seq in _wrong(rows, places, key, signed)]
+    flaws.sort(key=lambda flaw: (flaw[0], flaw[1]))
+    merged: list[tuple[str, int, int]] = []
+    for kind, first, last in flaws:
+        if merged and merged[-1][0] == kind and merged[-1][2] + 1 == first:
+            merged[-1] = (kind, merged[-1][1], last)
+        else:
+            merged.append((kind, first, last))
+    return [f"{kind}: {_entries(first, last)} {_SAID[kind]}" for kind, first, last in merged]
+
+
+_SAID = {
+    "update": "changed after being written",
+    "delete": "missing",
+    "replace": "put in the place of another",
+    "reorder": "moved to another place",
+    "roll back": "differ from what was signed: the database went on from an older copy",
+    "forge": "never sealed by this store",
+}
+
+
+def _entries(first: int, last: int) -> str:
+    return f"entry {first}" if first == last else f"entries {first} to {last}"
+
+
+def _missing(rows: Sequence[Kept]) -> Iterable[tuple[str, int, int]]:
+    numbers = [0, *(kept.entry.seq for kept in rows)]
+    for before, after in pairwise(numbers):
+        if after > before + 1:
+            yield "delete", before + 1, after - 1
+
+
+def _places(rows: Sequence[Kept], key: bytes) -> dict[str, int]:
+    """Where each sealed entry belongs, by following the links from the beginning, whatever numbers they bear."""
+    following = {kept.entry.previous: kept.entry.hash for kept in rows if _is_sealed(kept, key)}
+    places: dict[str, int] = {}
+    here = following.get(GENESIS)
+    while here is not None and here not in places:
+        places[here] = len(places) + 1
+        here = following.get(here)
+    return places
+
+
+def _wrong(rows: Sequence[Kept], places: dict[str, int], key: bytes, signed: Signed) -> Iterable[tuple[str, int]]:
+    for index, kept in enumerate(rows):
+        entry = kept.entry
+        is_itself = hash_of(entry) == entry.hash
+        if _is_sealed(kept, key):
+            if not is_itself:
+                place = places.get(entry.hash)
+                is_moved = place is not None and hash_of(replace(entry, seq=place)) == entry.hash
+                yield ("reorder" if is_moved else "update"), entry.seq
+            elif not _is_signed_alone(kept, signed):
+                yield "roll back", entry.seq
+        elif is_itself and _is_linked(rows, index) and not _stands_alone(rows, index, key, signed):
+            yield "forge", entry.seq
+        else:
+            yield "replace", entry.seq
+
+
+def _is_linked(rows: Sequence[Kept], index: int) -> bool:
+    """Whether the neighbours know this entry."""
+    entry = rows[index].entry
+    before = rows[index - 1].entry.hash if index else GENESIS
+    return entry.previous == before and (index + 1 == len(rows) or rows[index + 1].entry.previous == entry.hash)
+
+
+def _stands_alone(rows: Sequence[Kept], index: int, key: bytes, signed: Signed) -> bool:
+    """Whether this is the last entry, in the place of one that was signed: there is no neighbour to ask."""
+    is_last = index + 1 == len(rows)
+    return is_last and rows[index].entry.seq in signed and (index == 0 or _is_sealed(rows[index - 1], key))

@@ -1,0 +1,54 @@
+"""The chain's own arithmetic, against the plain definition."""
+
+import hashlib
+import hmac
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pollux.core.canonical import canonical
+from pollux.engine.ports import AuditFact
+from pollux.stores.audit import GENESIS, Tip, chained
+from pollux.stores.heads import Heads
+
+KEY = b"k" * 32
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(texts, texts, st.floats(0, 1e12), st.none() | st.floats(0, 1e12))
+def test_a_hash_is_sha_256_of_the_canonical_json_of_all_other_fields(
+    user: str, message: str, at: float, ended: float | None
+):
+    [kept] = chained([AuditFact(at, "decided", user, message=message, ended_at=ended)], Tip(), KEY)
+    others = asdict(kept.entry)
+    own = others.pop("hash")
+    assert own == hashlib.sha256(canonical(others)).hexdigest()
+
+
+def test_entries_are_numbered_and_linked():
+    first, second = chained([AuditFact(1.0, "decided", "ada"), AuditFact(2.0, "started", "ada")], Tip(), KEY)
+    assert (first.entry.seq, first.entry.previous) == (1, GENESIS)
+    assert (second.entry.seq, second.entry.previous) == (2, first.entry.hash)
+
+
+def test_arguments_are_kept_as_a_keyed_digest():
+    [kept] = chained([AuditFact(1.0, "decided", "ada", input=b'{"to":"bob"}')], Tip(), KEY)
+    assert kept.entry.input_hash == hmac.new(KEY, b'{"to":"bob"}', "sha256").hexdigest()
+
+
+def test_a_head_is_one_signed_line(tmp_path: Path):
+    heads = Heads(tmp_path / "heads.jsonl", KEY)
+    heads.append(Tip(3, "f" * 64), 5.0)
+    [line] = (tmp_path / "heads.jsonl").read_text().splitlines()
+    signature = hmac.new(KEY, f"3:{'f' * 64}".encode(), "sha256").hexdigest()
+    assert json.loads(line) == {"seq": 3, "hash": "f" * 64, "at": 5.0, "sig": signature}
+    assert heads.read().heads == [Tip(3, "f" * 64)]
+
+
+def test_a_head_that_cannot_be_written_does_not_undo_the_commit(tmp_path: Path):
+    heads = Heads(tmp_path / "missing" / "heads.jsonl", KEY)
+    heads.append(Tip(1, "f" * 64), 5.0)
+    assert not heads.read().heads
