@@ -86,6 +86,14 @@ def test_a_checkable_tool_is_looked_up_even_while_cancelling(died: str, found: s
     assert (tale.run.status, outcome.code) == ("cancelled", code)
 
 
+def test_nobody_looks_while_the_tool_is_still_at_work_nor_twice():
+    tale = ran("a", "b").allow("a", repeat="checkable").allow("b", where="child").start("a").start("b").cancel()
+    assert glance(tale.run) == "executing: nothing"
+
+    tale.hand_over("b").claim().look("a", "done")
+    assert glance(tale.run) == "executing: nothing"
+
+
 def test_a_keyed_tool_that_was_interrupted_is_unknown_when_it_may_not_run_again():
     tale = ran("a").allow("a", repeat="keyed").start("a").claim().cancel()
 

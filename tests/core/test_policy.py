@@ -162,6 +162,19 @@ def test_arguments_that_cannot_be_judged_are_denied(args: dict[str, Any]):
     assert mode(request(args=args), Rule("allow", args=".")) == "deny"
 
 
+def test_of_equal_rules_a_broken_one_denies_wherever_it_stands():
+    broken, fine = Rule("allow", args="("), Rule("allow", args="to")
+
+    assert mode(request(), broken, fine) == mode(request(), fine, broken) == "deny"
+
+
+def test_of_equal_rules_one_that_always_asks_wins_wherever_it_stands():
+    strict, mild = Rule("require_approval", grantable=False), Rule("require_approval", subjects=("*",))
+
+    for rules in ([strict, mild], [mild, strict]):
+        assert mode(request(SEND, BOB), *rules, grants=[grant()]) == "require_approval"
+
+
 def test_a_broken_rule_for_another_tool_harms_nobody():
     assert mode(request(), Rule("allow", tool="other", args="("), Rule("allow")) == "allow"
 

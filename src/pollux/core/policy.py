@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain, groupby
 from typing import Literal
 
 from pollux.core.canonical import canonical
@@ -101,7 +102,7 @@ def decide(request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant
 
 def hides(rules: Sequence[Rule], *, tool: str, door: str, profile: str, user: str) -> bool:
     """Whether a tool is denied whatever its arguments, so that the model need not hear of it."""
-    for rule in _ordered(tuple(rules)):
+    for rule in chain.from_iterable(_ranked(tuple(rules))):
         if not _is_addressed(rule, tool=tool, door=door, profile=profile, user=user):
             continue
         if not rule.is_conditional:
@@ -112,13 +113,19 @@ def hides(rules: Sequence[Rule], *, tool: str, door: str, profile: str, user: st
 
 
 def _by_rules(request: PolicyRequest, rules: Sequence[Rule]) -> tuple[Decision, bool]:
-    for rule in _ordered(tuple(rules)):
-        try:
-            matched = _matches(rule, request)
-        except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
-            return Decision("deny", f"a policy rule could not be evaluated ({problem})", rule.name), False
+    for equals in _ranked(tuple(rules)):
+        # All of them are looked at: neither a broken rule nor a strict one depends on where it stands in the file.
+        matched: list[Rule] = []
+        for rule in equals:
+            try:
+                if _matches(rule, request):
+                    matched.append(rule)
+            except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
+                return Decision("deny", f"a policy rule could not be evaluated ({problem})", rule.name), False
         if matched:
-            return Decision(rule.decision, rule.reason or _default_reason(rule.decision), rule.name), rule.grantable
+            first = matched[0]
+            grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
+            return Decision(first.decision, first.reason or _default_reason(first.decision), first.name), grantable
     if request.tool.default_approval == "not_required" and not request.tool.side_effect:
         return Decision("allow", "it has no side effect", "default"), True
     if request.tool.default_approval == "not_required":
@@ -135,11 +142,14 @@ def _default_reason(mode: Mode) -> str:
 
 
 @lru_cache(maxsize=256)
-def _ordered(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-    def strength(rule: Rule) -> tuple[int, int, int]:
-        return TIERS.index(rule.tier), rule.priority, STRICTNESS[rule.decision]
+def _ranked(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
+    """The rules by tier and priority, the strongest first; of equals, the strictest first."""
 
-    return tuple(sorted(rules, key=strength, reverse=True))
+    def rank(rule: Rule) -> tuple[int, int]:
+        return TIERS.index(rule.tier), rule.priority
+
+    ordered = sorted(rules, key=lambda rule: (*rank(rule), STRICTNESS[rule.decision]), reverse=True)
+    return tuple(tuple(equals) for _, equals in groupby(ordered, key=rank))
 
 
 def _matches(rule: Rule, request: PolicyRequest) -> bool:
