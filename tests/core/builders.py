@@ -27,12 +27,12 @@ from pollux.core.events import (
     Stop,
     TimeReached,
 )
-from pollux.core.ids import ActionId, RunId, ThreadId, UserId, action_id, approval_id
+from pollux.core.ids import ActionId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, fold, pending, step, wake_at
 from pollux.core.messages import JSON, NO_USAGE, Message, Text, ToolCall, Usage, user
 from pollux.core.policy import Decision, Mode
 from pollux.core.profile import Limits
-from pollux.core.run import Action, Approval, CancelReason, Compressed, Run
+from pollux.core.run import Action, Approval, CancelReason, Compressed, Run, action_id, approval_id
 
 RUN = RunId("run_1")
 NOON = 1000.0

@@ -16,8 +16,7 @@ from tests.core.builders import Tale
 
 from pollux.core.canonical import MAX_DEPTH, canonical, digest, keyed_digest, normal
 from pollux.core.errors import ValidationError
-from pollux.core.ids import approval_id
-from pollux.core.run import Approval
+from pollux.core.run import Approval, approval_id
 
 SAFE = 2**53 - 1
 
@@ -209,3 +208,8 @@ def test_an_approval_is_about_one_hash_of_arguments(args: dict[str, Any]):
     assert isinstance(action.approval, Approval)
     assert action.approval.id == approval_id(action.id)
     assert action.approval.args_hash == action.args_hash == digest(args)
+
+
+def test_what_is_no_json_has_no_normal_form():
+    with pytest.raises(ValidationError, match="found set"):
+        normal({"a": {1, 2}})

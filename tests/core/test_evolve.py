@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.core.builders import ran
 
-from pollux.core.evolve import evolve
+from pollux.core.run import evolve
 
 
 def test_a_changed_copy_equals_what_the_standard_library_makes():

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollux.core.ids import RunId, action_id, approval_id, grant_id, run_of
+from pollux.core.ids import RunId, grant_id, run_of
+from pollux.core.run import action_id, approval_id
 
 RUN = RunId("run_01J")
 

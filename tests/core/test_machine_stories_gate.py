@@ -330,3 +330,24 @@ def _code(tale: Tale, name: str, decision: str) -> str:
     with pytest.raises(Misfit) as refusal:
         tale.resolve(name, decision)
     return refusal.value.code
+
+
+def test_an_action_that_is_known_is_not_decided_again():
+    tale = ran("a", "b").allow("a")
+
+    with pytest.raises(Misfit, match="is known"):
+        tale.decide("b", "allow", id=tale.action("a").id)
+
+
+def test_an_approval_for_what_needs_none_is_refused():
+    tale = ran("a")
+    held = action_for(tale.run, tale.run.calls[0], "require_approval")
+
+    with pytest.raises(Misfit, match="needs no approval"):
+        tale.decide("a", "deny", approval=held.approval)
+
+
+def test_the_model_hears_of_the_edited_arguments_also_when_they_fail():
+    tale = ran("a").hold("a").edit("a", to="eve").resolve("a").start("a").break_("a")
+
+    assert tale.result("a")["arguments"] == {"to": "eve"}

@@ -7,7 +7,7 @@ from tests.core.builders import LIFE, NOON, SPENT, Tale, call, glance, ran, resu
 
 from pollux.core.errors import Misfit
 from pollux.core.events import ModelCalled, ModelReplied, Stop
-from pollux.core.machine import conclude, fold, pending, step, wake_at
+from pollux.core.machine import conclude, fold, key_of, pending, step, wake_at
 from pollux.core.messages import Message, Text, Thought, Usage
 from pollux.core.profile import Limits
 from pollux.core.run import Ending
@@ -51,7 +51,7 @@ def test_no_tool_runs_from_an_answer_that_was_not_finished(stop: Stop):
 
     assert tale.run.calls == ()
     assert tale.run.messages == Tale().run.messages
-    assert not any(effect.key.kind == "authorize" for effect in pending(tale.run))
+    assert not any(key_of(effect).kind == "authorize" for effect in pending(tale.run))
 
 
 @pytest.mark.parametrize("stop", ["empty", "bad_call"])

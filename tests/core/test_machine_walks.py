@@ -18,7 +18,7 @@ from pollux.core.events import (
     Event,
     RunClaimed,
 )
-from pollux.core.machine import conclude, fold, pending, wake_at
+from pollux.core.machine import conclude, fold, key_of, pending, wake_at
 from pollux.core.messages import ToolCall, ToolResult
 from pollux.core.profile import Limits
 from pollux.core.run import Action, Run
@@ -126,7 +126,7 @@ def _older_drivers_are_fenced_off(before: Run, event: Event) -> None:
 
 
 def _holds_now(run: Run) -> None:
-    keys = [effect.key for effect in pending(run)]
+    keys = [key_of(effect) for effect in pending(run)]
     assert len(set(keys)) == len(keys)
     if run.cancel:
         assert all(isinstance(effect, Reconcile) for effect in pending(run))

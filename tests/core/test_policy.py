@@ -326,3 +326,10 @@ def test_a_further_denial_in_the_highest_tier_is_the_last_word(
 def test_a_hidden_tool_is_never_allowed(asked: PolicyRequest, policy: list[Rule]):
     if hides(policy, tool="send_mail", door="http", profile="assistant", user="ada"):
         assert mode(asked, *policy) == "deny"
+
+
+@pytest.mark.parametrize(("sources", "mode"), [({"user"}, "allow"), ({"user", "web:shop"}, "require_approval")])
+def test_leave_by_provenance_needs_every_source_to_fit(sources: set[str], mode: str):
+    rule = Rule("allow", provenance=("user",))
+
+    assert decide(request(SEND, BOB, provenance=frozenset(sources)), [rule], []).mode == mode

@@ -20,10 +20,21 @@ from pollux.core.events import (
     CallRefused,
     RunClaimed,
 )
-from pollux.core.evolve import evolve
-from pollux.core.ids import Instant, action_id
+from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message, ToolCall, ToolResult, notice
-from pollux.core.run import Action, Approval, Cancel, CancelReason, Ending, Outcome, Resolution, Run, Start
+from pollux.core.run import (
+    Action,
+    Approval,
+    Cancel,
+    CancelReason,
+    Ending,
+    Outcome,
+    Resolution,
+    Run,
+    Start,
+    action_id,
+    evolve,
+)
 
 UNKNOWN = "outcome_unknown"
 
@@ -194,6 +205,10 @@ def cancelled(run: Run, *, by: str, reason: CancelReason, at: Instant) -> Run:
 def _add(run: Run, action: Action, at: Instant) -> Run:
     if action.decision is None:
         raise Misfit(f"action_decided needs a decision for action {action.id!r}")
+    if run.action(action.id):
+        raise Misfit(f"action_decided needs a new action, but {action.id!r} is known")
+    if action.approval and action.decision.mode != "require_approval":
+        raise Misfit(f"action_decided needs no approval for action {action.id!r}, but brings one")
     if action.decision.mode == "deny":
         said = f"the policy refused this call: {action.decision.reason}"
         action = evolve(action, outcome=Outcome("rejected", {"error": said}, at, "policy_denied", said))
@@ -280,7 +295,7 @@ def _result_for_model(run: Run, action: Action) -> ToolResult:
     outcome = action.outcome
     assert outcome is not None
     result = outcome.result
-    if action.edited_by and outcome.status == "completed":
+    if action.edited_by:
         # The model must not believe that its own arguments ran.
         result = {"arguments": action.args, "edited_by": "the user", "result": result}
     return ToolResult(action.call.id, action.call.name, result, is_error=outcome.status != "completed")

@@ -42,7 +42,7 @@ def keyed_digest(key: bytes, value: JSON) -> str:
 def normal(value: JSON) -> JSON:
     """The same value with every string in NFC, ready to be stored, shown and executed as one thing.
 
-    Raises ValidationError where there is no such value: lone surrogates, keys that collide, nesting without end.
+    Raises ValidationError where there is no such value, for the same reasons as `canonical`.
     """
     return _normal(value, 0)
 
@@ -53,12 +53,22 @@ def _normal(value: JSON, depth: int) -> JSON:
         case str():
             return _text(value)
         case Mapping():
-            members = _members(cast("Mapping[str, JSON]", value))
-            return {key: _normal(item, depth + 1) for key, item in members.items()}
+            found: dict[str, JSON] = {}
+            for key, item in cast("Mapping[object, JSON]", value).items():
+                found[_key(key, found)] = _normal(item, depth + 1)
+            return found
         case list() | tuple():
             return [_normal(item, depth + 1) for item in cast("Sequence[JSON]", value)]
-        case _:
+        case bool() | None:
             return value
+        case int():
+            _is_safe(value)
+            return value
+        case float():
+            _number(value)
+            return value
+        case _:
+            raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
 
 
 def _write(value: JSON, out: list[str], depth: int) -> None:
@@ -71,36 +81,36 @@ def _write(value: JSON, out: list[str], depth: int) -> None:
         case False:
             out.append("false")
         case str():
-            out.append(_quoted(_text(value)))
+            out.append(_quoted(value))
         case int():
-            out.append(_integer(value))
+            _is_safe(value)
+            out.append(int.__repr__(value))
         case float():
             out.append(_number(value))
         case Mapping():
-            _write_object(cast("Mapping[str, JSON]", value), out, depth)
+            members: dict[str, JSON] = {}
+            for key, item in cast("Mapping[object, JSON]", value).items():
+                members[_key(key, members)] = item
+            # RFC 8785 sorts by UTF-16 code units, which differs from code points above the basic plane.
+            comma = "{"
+            for key in sorted(members, key=_utf16):
+                out.append(comma + _quoted(key) + ":")
+                _write(members[key], out, depth + 1)
+                comma = ","
+            out.append("}" if members else "{}")
         case list() | tuple():
-            _write_array(cast("Sequence[JSON]", value), out, depth)
+            comma = "["
+            for item in cast("Sequence[JSON]", value):
+                out.append(comma)
+                _write(item, out, depth + 1)
+                comma = ","
+            out.append("]" if value else "[]")
         case _:
             raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
 
 
-def _write_object(value: Mapping[str, JSON], out: list[str], depth: int) -> None:
-    members = _members(value)
-    out.append("{")
-    # RFC 8785 sorts by UTF-16 code units, which differs from code points above the basic plane.
-    for position, key in enumerate(sorted(members, key=lambda k: k.encode("utf-16-be"))):
-        out.append(f"{',' if position else ''}{_quoted(key)}:")
-        _write(members[key], out, depth + 1)
-    out.append("}")
-
-
-def _write_array(value: Sequence[JSON], out: list[str], depth: int) -> None:
-    out.append("[")
-    for position, item in enumerate(value):
-        if position:
-            out.append(",")
-        _write(item, out, depth + 1)
-    out.append("]")
+def _utf16(key: str) -> bytes:
+    return key.encode("utf-16-be")
 
 
 def _is_shallow(depth: int) -> None:
@@ -108,17 +118,13 @@ def _is_shallow(depth: int) -> None:
         raise ValidationError(f"expected JSON nested at most {MAX_DEPTH} deep")
 
 
-def _members(value: Mapping[str, JSON]) -> dict[str, JSON]:
-    members = {_key(key): item for key, item in value.items()}
-    if len(members) != len(value):
-        raise ValidationError("expected object keys that stay distinct after Unicode normalisation")
-    return members
-
-
-def _key(key: object) -> str:
+def _key(key: object, known: Mapping[str, JSON]) -> str:
     if not isinstance(key, str):
         raise ValidationError(f"expected text as an object key, found {type(key).__name__}")
-    return _text(key)
+    name = _text(key)
+    if name in known:
+        raise ValidationError("expected object keys that stay distinct after Unicode normalisation")
+    return name
 
 
 def _text(value: str) -> str:
@@ -130,12 +136,7 @@ def _text(value: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    return f'"{value.translate(_TABLE)}"'
-
-
-def _integer(value: int) -> str:
-    _is_safe(value)
-    return int.__repr__(value)
+    return f'"{_text(value).translate(_TABLE)}"'
 
 
 def _is_safe(value: float) -> None:

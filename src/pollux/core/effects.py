@@ -1,4 +1,4 @@
-"""Work owed to a run, in the imperative. Derived from the run's state; each has a key, so it is never started twice."""
+"""Work owed to a run, in the imperative. Derived from the run's state; `machine.key_of` tells one from another."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -24,10 +24,6 @@ class CallModel:
     attempt: int
     begun: bool
 
-    @property
-    def key(self) -> Key:
-        return Key(self.turn, "model", "", self.attempt)
-
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
@@ -35,10 +31,6 @@ class Authorize:
 
     turn: int
     call: ToolCall
-
-    @property
-    def key(self) -> Key:
-        return Key(self.turn, "authorize", self.call.id, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +42,6 @@ class RunTool:
     attempt: int
     begun: bool
 
-    @property
-    def key(self) -> Key:
-        return Key(self.turn, "tool", self.action_id, self.attempt)
-
 
 @dataclass(frozen=True, slots=True)
 class Reconcile:
@@ -63,20 +51,12 @@ class Reconcile:
     action_id: ActionId
     attempt: int
 
-    @property
-    def key(self) -> Key:
-        return Key(self.turn, "reconcile", self.action_id, self.attempt)
-
 
 @dataclass(frozen=True, slots=True)
 class Compress:
     """Summarise the older part of the thread before the next call."""
 
     turn: int
-
-    @property
-    def key(self) -> Key:
-        return Key(self.turn, "compress", "", 0)
 
 
 Effect = CallModel | Authorize | RunTool | Reconcile | Compress

@@ -13,17 +13,6 @@ Instant = float
 """Seconds since the epoch, UTC. The core never reads a clock: events bring their time with them."""
 
 
-def action_id(run_id: RunId, turn: int, index: int, revision: int = 0) -> ActionId:
-    """The action for one call of one turn; edited arguments make a new revision."""
-    tail = f".{revision}" if revision else ""
-    return ActionId(f"act_{_stem(run_id)}_{turn}.{index}{tail}")
-
-
-def approval_id(action: ActionId) -> ApprovalId:
-    """The one question asked about an action."""
-    return ApprovalId("apr_" + action.removeprefix("act_"))
-
-
 def grant_id(approval: ApprovalId, position: int) -> GrantId:
     """The grants that an approval left behind, one for each subject, in order."""
     return GrantId(f"gnt_{approval.removeprefix('apr_')}_{position}")
@@ -33,7 +22,3 @@ def run_of(derived: str) -> RunId:
     """The run that an action or approval id was derived from."""
     stem = derived.partition("_")[2].rpartition("_")[0]
     return RunId("run_" + stem)
-
-
-def _stem(run_id: RunId) -> str:
-    return run_id.removeprefix("run_")

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from pollux.core import actions, turns
-from pollux.core.effects import Authorize, CallModel, Compress, Effect, Reconcile, RunTool
+from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
 from pollux.core.errors import Misfit
 from pollux.core.events import (
     ActionCompleted,
@@ -38,9 +38,8 @@ from pollux.core.events import (
     RunStarted,
     TimeReached,
 )
-from pollux.core.evolve import evolve
 from pollux.core.ids import Instant
-from pollux.core.run import Action, Ending, Run
+from pollux.core.run import Action, Ending, Run, evolve
 
 
 def step(run: Run | None, event: Event) -> Run:
@@ -135,6 +134,23 @@ def pending(run: Run) -> tuple[Effect, ...]:
     if turns.is_summary_due(run):
         return (Compress(run.turn),)
     return (CallModel(run.turn, run.attempt, begun=run.asked),)
+
+
+def key_of(effect: Effect) -> Key:
+    """What tells one effect of a run from another, so that none is started twice."""
+    match effect:
+        case CallModel():
+            return Key(effect.turn, "model", "", effect.attempt)
+        case RunTool():
+            return Key(effect.turn, "tool", effect.action_id, effect.attempt)
+        case Authorize():
+            return Key(effect.turn, "authorize", effect.call.id, 0)
+        case Reconcile():
+            return Key(effect.turn, "reconcile", effect.action_id, effect.attempt)
+        case Compress():
+            return Key(effect.turn, "compress", "", 0)
+        case _:
+            assert_never(effect)
 
 
 def wake_at(run: Run) -> Instant | None:

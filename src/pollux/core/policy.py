@@ -157,7 +157,7 @@ def _matches(rule: Rule, request: PolicyRequest) -> bool:
         _is_addressed(rule, tool=request.tool.name, door=request.door, profile=request.profile, user=request.user)
         and (rule.args is None or re.search(rule.args, canonical(request.args).decode()) is not None)
         and (rule.subjects is None or _fits_subjects(rule.decision, rule.subjects, request.subjects))
-        and (rule.provenance is None or any(_fits(source, rule.provenance) for source in request.provenance))
+        and (rule.provenance is None or _fits_provenance(rule.decision, rule.provenance, request.provenance))
     )
 
 
@@ -175,6 +175,13 @@ def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[st
     if mode == "allow":
         return bool(subjects) and all(_fits(subject, patterns) for subject in subjects)
     return any(_fits(subject, patterns) for subject in subjects)
+
+
+def _fits_provenance(mode: Mode, patterns: tuple[str, ...], sources: frozenset[str]) -> bool:
+    # Words from one doubtful place are enough to ask; leave is given only when all of them came from where it says.
+    if mode == "allow":
+        return all(_fits(source, patterns) for source in sources)
+    return any(_fits(source, patterns) for source in sources)
 
 
 def _fits(value: str, patterns: tuple[str, ...]) -> bool:

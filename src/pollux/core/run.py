@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.policy import Decision, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
+
+T = TypeVar("T")
 
 RunStatus = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
 ActionStatus = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
@@ -255,3 +257,28 @@ class Run:
     def _newest_first(self) -> Iterator[Action]:
         yield from reversed(self.open)
         yield from reversed(self.done)
+
+
+def evolve(value: T, **changes: Any) -> T:
+    """A changed copy of a frozen value. Raises AssertionError for a field that it does not have.
+
+    `dataclasses.replace` runs the constructor again: 8 µs for a run, several times for every event. Copying the
+    dictionary takes under 1 µs whatever the number of fields; it needs a dataclass without slots.
+    """
+    new = object.__new__(type(value))
+    fields = new.__dict__
+    fields.update(value.__dict__)
+    fields.update(changes)
+    assert len(fields) == len(value.__dict__), f"{type(value).__name__} has no such field"
+    return new
+
+
+def action_id(run_id: RunId, turn: int, index: int, revision: int = 0) -> ActionId:
+    """The action for one call of one turn; edited arguments make a new revision."""
+    tail = f".{revision}" if revision else ""
+    return ActionId(f"act_{run_id.removeprefix('run_')}_{turn}.{index}{tail}")
+
+
+def approval_id(action: ActionId) -> ApprovalId:
+    """The one question asked about an action."""
+    return ApprovalId("apr_" + action.removeprefix("act_"))

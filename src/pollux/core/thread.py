@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
-from pollux.core.evolve import evolve
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
-from pollux.core.run import Compressed
+from pollux.core.run import Compressed, evolve
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """What can be called: the part that model and policy may know, and the port behind it."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pollux.core.canonical import digest
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON
 
@@ -40,7 +41,9 @@ class ToolSpec:
             # A tool that says nothing of repeats is not repeated once it may have acted.
             set_(self, "repeat", "once" if self.side_effect else "repeatable")
         meaning = {"name": self.name, "schema": self.input_schema, "sideEffect": self.side_effect, "where": self.where}
-        set_(self, "schema_hash", digest(meaning))
+        # Only ever compared with itself, so plain JSON will do: schemas may hold numbers that have no canonical form.
+        text = json.dumps(meaning, sort_keys=True, default=dict)
+        set_(self, "schema_hash", hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 from pollux.core.errors import Misfit
 from pollux.core.events import HistoryCompressed, ModelCalled, ModelFailed, ModelReplied, RunStarted
-from pollux.core.evolve import evolve
 from pollux.core.ids import Instant
-from pollux.core.run import Ending, Run
+from pollux.core.run import Ending, Run, evolve
 
 
 def begin(event: RunStarted) -> Run:
@@ -66,7 +65,8 @@ def replied(run: Run, event: ModelReplied) -> Run:
         case "length" if event.message.calls:
             # An answer cut off in the middle may hold half a call: nothing runs from it.
             return _give_up(run, event)
-        case "other" if not event.message.parts:
+        case "other" if event.message.calls or not event.message.parts:
+            # A stop that we do not know may mean that the answer is not whole: nothing runs from it.
             return _give_up(run, event)
         case _:
             run = evolve(run, messages=(*run.messages, event.message))

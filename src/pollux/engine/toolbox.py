@@ -5,7 +5,7 @@ from typing import cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import canonical, normal
+from pollux.core.canonical import normal
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Tool
@@ -34,18 +34,19 @@ class Toolbox(Mapping[str, Tool]):
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
-        canonical(cast("dict[str, JSON]", args))
         checked = cast("dict[str, JSON]", normal(args))
         problem = next(iter(self._validators[name].iter_errors(checked)), None)
         if problem is not None:
             where = "/".join(str(step) for step in problem.instance_path) or "the arguments"
             raise ValidationError(f"{where}: {problem.message}")
         prepared = self._tools[name].prepare(checked)
-        canonical(prepared)
-        return cast("dict[str, JSON]", normal(prepared))
+        return checked if prepared is checked else cast("dict[str, JSON]", normal(prepared))
 
     def __getitem__(self, name: str) -> Tool:
         return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tools)
