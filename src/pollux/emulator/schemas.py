@@ -49,5 +49,24 @@ def from_openapi(schema: object) -> Any:
     return plain
 
 
+def with_plain_types(schema: Any) -> Any:
+    """A JSON Schema whose types may be in upper case, as Google's own clients write them and the service takes them."""
+    if is_list(schema):
+        return [with_plain_types(below) for below in schema]
+    if not is_object(schema):
+        return schema
+    return {
+        key: value.lower()
+        if key == "type" and isinstance(value, str) and value in _UPPER
+        else (value if key in _VALUES else with_plain_types(value))
+        for key, value in schema.items()
+    }
+
+
+_UPPER = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
+# What stands there are values, not schemas.
+_VALUES = frozenset({"const", "enum", "default", "examples", "example"})
+
+
 def _refuse_remote(uri: str) -> Any:
     raise ValueError(f"references to other documents are not followed: {uri}")

@@ -18,10 +18,9 @@ from pollux.core.events import (
     RunClaimed,
     TimeReached,
 )
-from pollux.core.evolve import evolve
 from pollux.core.ids import ActionId, GrantId, Instant, grant_id
 from pollux.core.policy import Grant
-from pollux.core.run import Action, Run
+from pollux.core.run import Action, Run, evolve
 from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, step_thread
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, RunRow
 
@@ -73,12 +72,19 @@ def row_of(run: Run, at: Instant) -> RunRow:
         created_at=run.created_at,
         updated_at=at,
         wake_at=machine.wake_at(run),
-        owed=bool(machine.pending(run)),
+        owed=is_owed(run),
         epoch=run.epoch,
         driver=run.driver,
         parent=run.parent.run_id if run.parent else None,
         root=run.parent.root if run.parent else None,
     )
+
+
+def is_owed(run: Run) -> bool:
+    """Whether somebody must see to the run: work, something in flight that must end, or a child that may have ended."""
+    if run.ending:
+        return False
+    return bool(machine.pending(run)) or any(_is_under_way(action) for action in run.open)
 
 
 def revocation(grant: Grant, *, by: str, at: Instant) -> Change:
@@ -87,12 +93,23 @@ def revocation(grant: Grant, *, by: str, at: Instant) -> Change:
     return Change(revoked=(GrantId(grant.id),), audit=(fact,))
 
 
+def _is_under_way(action: Action) -> bool:
+    return action.is_in_flight or (action.where == "child" and action.handed_over and not action.outcome)
+
+
 def _touched(before: Run | None, after: Run) -> list[Action]:
     """The actions that these events changed. Untouched ones are the very same objects."""
     if before is None:
         return []
-    known = {id(action) for action in before.open} | {id(action) for action in before.done}
-    return [action for action in after.actions if id(action) not in known]
+    if before.open is after.open and before.done is after.done:
+        return []
+    known = {id(action) for action in before.open}
+    # Of the earlier turns only late truths change, so they are compared as a whole first.
+    settled = len(before.done)
+    if after.done[:settled] != before.done:
+        known |= {id(action) for action in before.done}
+        settled = 0
+    return [action for action in (*after.done[settled:], *after.open) if id(action) not in known]
 
 
 def _approval_rows(run: Run, touched: list[Action]) -> Iterator[ApprovalRow]:

@@ -1,13 +1,15 @@
 """Summarise the older part of a thread: the last part kept whole, no call split from its answer, the result checked."""
 
+import logging
 from collections.abc import Callable
 
-from pollux.core.errors import PolluxError
 from pollux.core.events import CompressionStatus, HistoryCompressed
 from pollux.core.ids import Instant
 from pollux.core.messages import NO_USAGE, Message, Text, ToolCall, ToolResult, Usage, user
 from pollux.core.run import Compressed, Run
 from pollux.engine.model import Done, ModelRequest, Provider, Turns
+
+logger = logging.getLogger(__name__)
 
 KEPT = 0.3
 """The share of the thread, by size, that keeps its words."""
@@ -37,13 +39,15 @@ async def compress(
         draft, first = await _ask(run, provider(), [*older, user(WRITE)])
         again = [*older, user(f"{CHECK}\n\n{draft}")]
         checked, second = await _ask(run, provider(), again) if draft else ("", NO_USAGE)
-    except PolluxError:
+    except Exception:
+        # Without a summary the conversation goes on at its full length.
+        logger.exception("a summary could not be made")
         return _refused(run, "failed", NO_USAGE, now())
     usage = first + second
     if not checked.strip():
         return _refused(run, "refused_empty", usage, now())
-    pinned = "".join(f"\n\n{message.text}" for message in older if message.pinned)
-    summary = Message("user", (Text(HEADING + checked.strip() + pinned),))
+    pinned = tuple(Text(f"\n\n{text}") for message in older for text in _pinned(run, message))
+    summary = Message("user", (Text(HEADING + checked.strip()), *pinned), pinned=bool(pinned))
     if _size([summary]) >= _size(older):
         return _refused(run, "refused_larger", usage, now())
     after = max(1, round(before * _size([summary, *messages[cut:]]) / max(1, _size(messages))))
@@ -77,6 +81,15 @@ def _may_begin(messages: list[Message], index: int) -> bool:
     return role == "user" or (role == "assistant" and messages[index - 1].role == "tool")
 
 
+def _pinned(run: Run, message: Message) -> list[str]:
+    """What of a message must be kept word for word. An earlier summary carries such words behind its own."""
+    if not message.pinned:
+        return []
+    if run.compressed and message == run.compressed.summary:
+        return [part.text.strip() for part in message.parts[1:] if isinstance(part, Text)]
+    return [message.text]
+
+
 def _number_of(run: Run, messages: list[Message], cut: int) -> int:
     """The thread's number of the last message that the summary replaces."""
     total = run.head + len(run.messages)
@@ -85,10 +98,12 @@ def _number_of(run: Run, messages: list[Message], cut: int) -> int:
 
 async def _ask(run: Run, provider: Provider, messages: list[Message]) -> tuple[str, Usage]:
     request = ModelRequest(model=run.model, turns=Turns(messages), tool_mode="none", stream=False)
+    done: Done | None = None
+    # Read to the very end: a generator left half way would have to be closed by a task of its own.
     async for event in provider.stream(request):
         if isinstance(event, Done):
-            return event.message.text, event.usage
-    return "", NO_USAGE
+            done = event
+    return (done.message.text, done.usage) if done else ("", NO_USAGE)
 
 
 def _refused(run: Run, status: CompressionStatus, usage: Usage, at: Instant) -> HistoryCompressed:

@@ -19,22 +19,22 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
-from pollux.core.ids import ActionId, ApprovalId, RunId, ThreadId, UserId, action_id, run_of
+from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId, run_of
 from pollux.core.machine import pending
 from pollux.core.messages import JSON, Message
 from pollux.core.messages import user as user_message
 from pollux.core.policy import Rule, Scope
 from pollux.core.profile import Limits, Profile
-from pollux.core.run import Action, CancelReason, Parent, Run
+from pollux.core.run import Action, CancelReason, Parent, Run, action_id
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, prompt
 from pollux.engine.change import revocation
 from pollux.engine.crew import Crew
-from pollux.engine.driver import Followed, World
 from pollux.engine.feed import Item
 from pollux.engine.ledger import Facts, Ledger
 from pollux.engine.model import Providers
+from pollux.engine.patience import patiently
 from pollux.engine.plain import plain
 from pollux.engine.ports import Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
@@ -42,6 +42,7 @@ from pollux.engine.system import RandomIds, SystemClock
 from pollux.engine.threads import Threads
 from pollux.engine.toolbox import Toolbox
 from pollux.engine.watch import watch_feed
+from pollux.engine.world import Followed, World
 
 logger = logging.getLogger(__name__)
 
@@ -135,42 +136,7 @@ class Engine:
         """
         if self._draining:
             raise Draining("this process is stopping; ask another, or try again soon")
-        profile = self.profiles.get(start.profile)
-        if profile is None:
-            raise NotFound(f"there is no profile {start.profile!r}")
-        thread, thread_events = await self._thread_for(start)
-        now = self.clock.now()
-        limits = start.limits or profile.limits
-        run_id = start.run_id or self._ids.run_id()
-        began = RunStarted(
-            run_id=run_id,
-            thread_id=thread.id,
-            user=start.user,
-            door=start.door,
-            origin=start.origin,
-            profile=profile.name,
-            model=start.model or profile.model,
-            prompt=user_message(start.prompt) if isinstance(start.prompt, str) else start.prompt,
-            limits=limits,
-            on_reject=profile.on_reject,
-            interactive=start.interactive,
-            deadline=now + limits.seconds if limits.seconds is not None else None,
-            parent=start.parent,
-            head=thread.head,
-            compressed=thread.compressed,
-            context_tokens=thread.context_tokens,
-            at=now,
-        )
-        first: list[Event] = [began]
-        if self._dispatcher.drives_here:
-            first.append(RunClaimed(epoch=1, driver=self._name, at=now))
-        feed = await self._ledger.begin(first, Followed(self._world), thread=thread, thread_events=thread_events)
-        feed.live = start.live
-        try:
-            self._crew.attend(feed)
-            return feed.run
-        finally:
-            self._ledger.release(feed)
+        return await self._crew.finish(self._start(start))
 
     async def resolve(
         self,
@@ -202,7 +168,7 @@ class Engine:
             scope=scope,
             at=self.clock.now(),
         )
-        return await self._crew.tell(run_of(approval_id), _just(event))
+        return await self._tell(run_of(approval_id), _just(event))
 
     async def edit(self, approval_id: str, args: dict[str, JSON], *, by: str, user: UserId | None = None) -> Action:
         """Other arguments for a call that waits: a new action with a new approval; the old one is superseded.
@@ -217,7 +183,7 @@ class Engine:
         async def facts(run: Run) -> Sequence[Event]:
             terms = await self._world.terms_for(run)
             revision = sum(1 for action in run.actions if action.call.id == old.call.id and action.turn == old.turn)
-            index = next(i for i, call in enumerate(run.calls) if call.id == old.call.id) if run.calls else 0
+            index = next((i for i, call in enumerate(run.calls) if call.id == old.call.id), 0)
             new = gate.plan(
                 run, old.call, prepared, terms, id=action_id(run.id, old.turn, index, revision), edited_by=by
             )
@@ -225,7 +191,7 @@ class Engine:
                 raise PolicyError(f"the policy forbids these arguments: {new.decision.reason}")
             return [ActionDecided(epoch=run.epoch, action=new, supersedes=old.id, at=terms.now)]
 
-        run = await self._crew.tell(run_of(approval_id), facts)
+        run = await self._tell(run_of(approval_id), facts)
         return next(a for a in reversed(run.actions) if a.call.id == old.call.id and a.id != old.id)
 
     async def submit(
@@ -243,7 +209,7 @@ class Engine:
             event = ActionFailed(
                 epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now
             )
-        return await self._crew.tell(run_of(action_id_), _just(event))
+        return await self._tell(run_of(action_id_), _just(event))
 
     async def settle(
         self, action_id_: str, outcome: Literal["done", "not_done"], *, by: str, user: UserId | None = None
@@ -251,7 +217,7 @@ class Engine:
         """A person found out what became of an action whose outcome was unknown."""
         action = await self._action(action_id_, user)
         event = ActionSettled(action_id=action.id, outcome=outcome, by=by, at=self.clock.now())
-        return await self._crew.tell(run_of(action_id_), _just(event))
+        return await self._tell(run_of(action_id_), _just(event))
 
     async def revoke(self, grant_id: str, *, user: UserId, by: str) -> None:
         """Take a grant back. Actions it allowed and that have not begun are stopped."""
@@ -263,11 +229,7 @@ class Engine:
     async def cancel(self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user") -> Run:
         """Stop the run and its children. Returns at once; what is in flight ends first."""
         await self.queries.run(run_id, user)
-        run = await self._crew.tell(run_id, _just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
-        for child in await self._store.children(run_id):
-            if child.status not in ("completed", "failed", "cancelled"):
-                await self.cancel(child.run_id, by=by, reason="parent")
-        return run
+        return await self._crew.finish(self._cancel(run_id, by, reason))
 
     async def watch(self, run_id: RunId, *, after: int = 0, user: UserId | None = None) -> AsyncGenerator[Item]:
         """The journal from there on, the open turn's text so far, then what happens, until the run has ended."""
@@ -296,13 +258,73 @@ class Engine:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
         return await self._crew.recover()
 
-    # Children, and finding things.
+    # Beginnings, children, and finding things.
+
+    async def _start(self, start: Start) -> Run:
+        profile = self.profiles.get(start.profile)
+        if profile is None:
+            raise NotFound(f"there is no profile {start.profile!r}")
+        thread, thread_events = await self._thread_for(start)
+        now = self.clock.now()
+        limits = start.limits or profile.limits
+        run_id = start.run_id or self._ids.run_id()
+        began = RunStarted(
+            run_id=run_id,
+            thread_id=thread.id,
+            user=start.user,
+            door=start.door,
+            origin=start.origin,
+            profile=profile.name,
+            model=start.model or profile.model,
+            prompt=user_message(start.prompt) if isinstance(start.prompt, str) else start.prompt,
+            limits=limits,
+            on_reject=profile.on_reject,
+            interactive=start.interactive,
+            deadline=await self._deadline_for(start, now + limits.seconds if limits.seconds is not None else None),
+            parent=start.parent,
+            head=thread.head,
+            compressed=thread.compressed,
+            context_tokens=thread.context_tokens,
+            at=now,
+        )
+        first: list[Event] = [began]
+        if self._dispatcher.drives_here:
+            first.append(RunClaimed(epoch=1, driver=self._name, at=now))
+        feed = await self._ledger.begin(first, Followed(self._world), thread=thread, thread_events=thread_events)
+        feed.live = start.live
+        try:
+            self._crew.attend(feed)
+            return feed.run
+        finally:
+            self._ledger.release(feed)
+
+    async def _tell(self, run_id: RunId, facts: Facts) -> Run:
+        return await self._crew.finish(self._crew.tell(run_id, facts))
+
+    async def _cancel(self, run_id: RunId, by: str, reason: CancelReason) -> Run:
+        run = await self._crew.tell(run_id, _just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
+        for child in await self._store.children(run_id):
+            try:
+                await self._cancel(child.run_id, by, "parent")
+            except Misfit as misfit:
+                logger.info("a child had ended, or was ending: %s", misfit)
+        return run
+
+    async def _deadline_for(self, start: Start, own: Instant | None) -> Instant | None:
+        """A child has no more time than its parent, and does not begin when that one is to end."""
+        if start.parent is None:
+            return own
+        parent = await self.queries.run(start.parent.run_id)
+        if parent.ending or parent.cancel:
+            raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
+        return min((moment for moment in (own, parent.deadline) if moment is not None), default=None)
 
     async def _answer_parent(self, run: Run) -> None:
         assert run.parent is not None and run.ending is not None
         failed = run.ending.status != "completed"
+        action, error = run.parent.action_id, run.ending.message if failed else None
         try:
-            await self.submit(run.parent.action_id, {"text": run.text}, error=run.ending.message if failed else None)
+            await patiently(lambda: self.submit(action, {"text": run.text}, error=error))
         except (Misfit, NotFound) as problem:
             logger.info("a child's end came too late for its parent: %s", problem)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pollux.core.events import Event
+from pollux.core.events import Event, ModelCalled
 from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.model import Turns
@@ -103,7 +103,7 @@ class Feed:
         self.driving = False
         self.live = False
         """Whether somebody asked to see text as it arrives."""
-        self.on_move: Callable[[], None] = _nothing
+        self.on_move: Callable[[], None] = do_nothing
         self.users = 0
         self.lock = asyncio.Lock()
         self.watchers: list[Watcher] = []
@@ -118,11 +118,11 @@ class Feed:
             self.turns = None
         elif self.turns is not None:
             self.turns.extend(run.messages[len(self.run.messages) :])
+        if self._shown and (again := self._asked_again(events)):
+            self._forget_text()
+            self._publish(TurnRestarted(again.turn, again.attempt))
         if run.turn != self.run.turn or run.ending:
             self._forget_text()
-        elif run.attempt != self.run.attempt and self._shown:
-            self._forget_text()
-            self._publish(TurnRestarted(run.turn, run.attempt))
         self.run, self.thread = run, thread
         for event in events:
             seq += 1
@@ -130,7 +130,10 @@ class Feed:
         self.nudge()
 
     def show(self, turn: int, attempt: int, kind: Literal["text", "thought"], text: str) -> None:
-        """Some text arrived."""
+        """Some text arrived. What a stopped attempt still says is not shown: another may have begun."""
+        run = self.run
+        if run.turn != turn or run.attempt != attempt or run.cancel or run.ending:
+            return
         delta = Delta(turn, attempt, self._lengths[kind], kind, text)
         self._lengths[kind] += len(text)
         self._shown.append(delta)
@@ -156,6 +159,14 @@ class Feed:
             if not moved.done():
                 moved.set_result(None)
 
+    def _asked_again(self, events: Sequence[Event]) -> ModelCalled | None:
+        """The call that takes the place of the one whose text was shown, if there is one among these facts."""
+        shown = self._shown[-1]
+        for event in reversed(events):
+            if isinstance(event, ModelCalled) and event.turn == shown.turn and event.attempt > shown.attempt:
+                return event
+        return None
+
     def _publish(self, item: Item) -> None:
         for watcher in self.watchers:
             watcher.put(item)
@@ -165,5 +176,5 @@ class Feed:
         self._lengths = {"text": 0, "thought": 0}
 
 
-def _nothing() -> None:
+def do_nothing() -> None:
     pass

@@ -8,10 +8,10 @@ from typing import Literal
 from pollux.core.canonical import digest
 from pollux.core.errors import ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused
-from pollux.core.ids import ActionId, Instant, action_id, approval_id
+from pollux.core.ids import ActionId, Instant
 from pollux.core.messages import JSON, ToolCall
 from pollux.core.policy import Grant, PolicyRequest, Rule, decide
-from pollux.core.run import Action, Approval, Run
+from pollux.core.run import Action, Approval, Run, action_id, approval_id
 from pollux.core.tools import Tool
 from pollux.engine.toolbox import Toolbox
 
@@ -89,10 +89,10 @@ def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: A
     )
 
 
-def begin(run: Run, action: Action, terms: Terms) -> ActionStarted | ActionFailed:
+def begin(run: Run, action: Action, terms: Terms, *, is_fresh: bool = False) -> ActionStarted | ActionFailed:
     """Announce an attempt, unless the policy or the tool has changed since the decision."""
     now = terms.now
-    objection = _objection(run, action, terms)
+    objection = "" if is_fresh else _objection(run, action, terms)
     if objection:
         return ActionFailed(
             epoch=run.epoch, action_id=action.id, attempt=0, code="policy_changed", message=objection, at=now
@@ -120,9 +120,6 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     tool = terms.toolbox.get(action.tool)
     if tool is None or tool.spec.schema_hash != action.schema_hash:
         return "the tool has changed since the call was decided"
-    if action.decided_at == terms.now:
-        # Decided in this very transaction: asking again could only repeat the answer.
-        return ""
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"
     decision = decide(_request_for(run, tool, action.args), terms.rules, terms.grants)
@@ -135,7 +132,8 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
 
 def _provenance(run: Run) -> frozenset[str]:
     """Where the words came from that the model had read: the user, and every tool that answered."""
-    return frozenset({"user"} | {f"tool:{action.tool}" for action in run.done})
+    tools = {action.tool for action in run.done}
+    return frozenset({"user", *(f"tool:{tool}" for tool in tools)})
 
 
 def _refusal(

@@ -7,7 +7,7 @@ tool's result must find its place behind whatever came first.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from pollux.core.errors import Conflict, NotFound
+from pollux.core.errors import Conflict, Draining, NotFound
 from pollux.core.events import Event
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.machine import step
@@ -16,6 +16,7 @@ from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.change import change_of
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
+from pollux.engine.patience import patiently
 from pollux.engine.ports import Store
 
 Facts = Callable[[Run], Awaitable[Iterable[Event]]]
@@ -35,11 +36,18 @@ class Ledger:
         self._feeds: dict[RunId, Feed] = {}
         self._turns: dict[ThreadId, tuple[int, Turns]] = {}
         self._in_use = asyncio.Event()
+        self.is_closed = False
+        """The engine is gone: what an abandoned tool still says cannot be written here any more."""
 
     @property
     def feeds(self) -> list[Feed]:
         """The runs that somebody here drives or watches."""
         return list(self._feeds.values())
+
+    def is_driven(self, run_id: RunId) -> bool:
+        """Whether a driver is at it here."""
+        feed = self._feeds.get(run_id)
+        return feed is not None and feed.driving
 
     async def begin(
         self, first: Iterable[Event], follow: Follow, *, thread: Thread, thread_events: tuple[ThreadEvent, ...]
@@ -48,9 +56,11 @@ class Ledger:
         run, events = await _compose(None, first, follow)
         change = change_of(None, run, events, thread=thread, thread_events=thread_events)
         await self.store.commit(change)
-        feed = Feed(run, change.thread or thread)
-        feed.turns = self._take_turns(run)
-        self._keep(feed)
+        # Somebody may have read it from the store and be waiting already: there is only one feed.
+        feed = self._feeds.get(run.id) or Feed(run, change.thread or thread)
+        if feed.turns is None and feed.run.version == run.version:
+            feed.turns = self._take_turns(run)
+        self.keep(feed)
         return feed
 
     async def acquire(self, run_id: RunId) -> Feed:
@@ -63,11 +73,17 @@ class Ledger:
                 raise NotFound(f"there is no run {run_id!r}")
             # While it was being read, another task may have made the feed: there is only one.
             feed = self._feeds.get(run_id) or Feed(run, thread)
-        self._keep(feed)
+        self.keep(feed)
         return feed
 
+    def keep(self, feed: Feed) -> None:
+        """One more who needs the feed, until `release`."""
+        feed.users += 1
+        self._feeds[feed.run.id] = feed
+        self._in_use.set()
+
     def release(self, feed: Feed) -> None:
-        """The counterpart of `acquire` and `begin`."""
+        """The counterpart of `acquire`, `begin` and `keep`."""
         feed.users -= 1
         if feed.users > 0:
             return
@@ -82,7 +98,7 @@ class Ledger:
     async def append(self, feed: Feed, facts: Facts, follow: Follow) -> Run:
         """Record facts and what follows from them. Raises Misfit where they do not fit, StoreError when not written."""
         async with feed.lock:
-            while True:
+            while not self.is_closed:
                 before = feed.run
                 run, events = await _compose(before, await facts(before), follow)
                 if not events:
@@ -95,18 +111,22 @@ class Ledger:
                     continue
                 feed.advance(run, events, change.thread or feed.thread)
                 return run
+        raise Draining("this process has stopped; the fact can only be told to another")
 
     async def follow_others(self) -> None:
         """Bring in what other processes write, as long as anybody here cares. Runs until cancelled."""
         while True:
             await self._in_use.wait()
-            await self.store.changed_elsewhere()
-            versions = await self.store.versions(list(self._feeds))
-            for run_id, version in versions.items():
-                feed = self._feeds.get(run_id)
-                if feed is not None and version > feed.run.version:
-                    async with feed.lock:
-                        await self._refresh(feed)
+            await patiently(self._bring_in)
+
+    async def _bring_in(self) -> None:
+        await self.store.changed_elsewhere()
+        versions = await self.store.versions(list(self._feeds))
+        for run_id, version in versions.items():
+            feed = self._feeds.get(run_id)
+            if feed is not None and version > feed.run.version:
+                async with feed.lock:
+                    await self._refresh(feed)
 
     async def _refresh(self, feed: Feed) -> None:
         records = await self.store.journal(feed.run.id, feed.run.version)
@@ -115,11 +135,6 @@ class Ledger:
             run = step(run, record.event)
         thread = await self.store.thread(run.thread_id)
         feed.advance(run, [record.event for record in records], thread or feed.thread)
-
-    def _keep(self, feed: Feed) -> None:
-        feed.users += 1
-        self._feeds[feed.run.id] = feed
-        self._in_use.set()
 
     def _take_turns(self, run: Run) -> Turns | None:
         """The thread's turns as its last run left them, if nothing was said since."""

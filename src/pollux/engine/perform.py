@@ -28,6 +28,11 @@ logger = logging.getLogger(__name__)
 
 RECONCILE_SECONDS = 30.0
 
+
+class InstructionsFailed(Exception):
+    """The author's own code could not say what the model is to be told. The text is safe to show."""
+
+
 Now = Callable[[], Instant]
 
 
@@ -38,12 +43,14 @@ async def call_model(
     turn, attempt = run.turn, run.attempt
     try:
         provider, request = await ask()
+    except InstructionsFailed as problem:
+        return _failed(run, "instructions", str(problem), now())
     except PolluxError as problem:
         kind = "auth" if isinstance(problem, MissingCredential) else "bad_request"
         return _failed(run, kind, str(problem), now())
     except Exception as problem:
-        logger.exception("instructions failed")
-        return _failed(run, "instructions", f"the instructions could not be made ({type(problem).__name__})", now())
+        logger.exception("a request could not be made")
+        return _failed(run, "internal", f"the request could not be made ({type(problem).__name__})", now())
     done: Done | None = None
     try:
         # Read to the very end: a generator left half way would have to be closed by a task of its own.
@@ -59,12 +66,27 @@ async def call_model(
         again = retry_at(error, attempt=attempt, since=run.asked_since or moment, now=moment)
         kind = "interrupted" if error.started else error.kind
         return _failed(run, kind, str(error), moment, again)
-    except Exception as problem:
+    except (Exception, asyncio.CancelledError) as problem:
+        _unless_stopped(problem)
         logger.exception("a provider failed in a way it should not")
         return _failed(run, "internal", f"the provider failed ({type(problem).__name__})", now())
     if done is None:
         return _failed(run, "protocol", "the provider ended its answer without saying so", now())
     return _replied(run, done, now())
+
+
+async def instructions(making: Awaitable[str]) -> str:
+    """The instructions. Raises InstructionsFailed, whatever went wrong inside."""
+    try:
+        return await making
+    except Exception as problem:
+        logger.exception("instructions failed")
+        raise InstructionsFailed(f"the instructions could not be made ({type(problem).__name__})") from problem
+
+
+def unfit(run: Run, at: Instant) -> ModelFailed:
+    """What to record of an answer that the machine refused: asking again would bring the same."""
+    return _failed(run, "protocol", "the model's answer does not fit the conversation", at)
 
 
 async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
@@ -78,7 +100,8 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
     except PolluxError as problem:
         return _action_failed(action, problem.code, str(problem), now())
-    except Exception as problem:
+    except (Exception, asyncio.CancelledError) as problem:
+        _unless_stopped(problem)
         logger.exception("a tool failed")
         return _action_failed(action, "tool_call_failure", f"the tool failed ({type(problem).__name__})", now())
     if action.where == "child":
@@ -138,6 +161,13 @@ async def _look(run: Run, action: Action, tool: Tool | None) -> tuple[Literal["d
         logger.exception("a look at the outcome failed")
         return "unknown", None
     return found.outcome, found.result
+
+
+def _unless_stopped(problem: BaseException) -> None:
+    """A cancellation that nobody here asked for is a failure like any other: it came out of somebody else's code."""
+    task = asyncio.current_task()
+    if isinstance(problem, asyncio.CancelledError) and task is not None and task.cancelling():
+        raise problem
 
 
 def _replied(run: Run, done: Done, at: Instant) -> ModelReplied:

@@ -11,29 +11,31 @@ _ENDINGS = (RunCompleted, RunFailed, RunCancelled)
 
 async def watch_feed(feed: Feed, store: Store, after: int) -> AsyncIterator[Item]:
     """Every item once and in order, without a gap, until the run has ended."""
+    records = list(await store.journal(feed.run.id, after))
+    while (seen := records[-1].seq if records else after) < feed.run.version:
+        records.extend(await store.journal(feed.run.id, seen))
+    # Nothing is waited for between that look, the text so far and the subscription: they are of one moment.
     watcher = Watcher()
-    # Subscribed before the journal is read: what is committed meanwhile comes twice and is dropped by its number.
+    past: list[Item] = [*records, *feed.shown()]
     feed.watchers.append(watcher)
-    shown = feed.shown()
     try:
-        seen = after
-        for record in await store.journal(feed.run.id, after):
-            yield record
-            seen = record.seq
-            if isinstance(record.event, _ENDINGS):
+        for item in past:
+            yield item
+            if _is_ending(item):
                 return
-        for delta in shown:
-            yield delta
         while True:
             for item in await watcher.take():
                 if type(item) is Recorded:
                     if item.seq <= seen:
+                        # Another process wrote it, and the journal was read before it was heard of here.
                         continue
                     seen = item.seq
-                    yield item
-                    if isinstance(item.event, _ENDINGS):
-                        return
-                else:
-                    yield item
+                yield item
+                if _is_ending(item):
+                    return
     finally:
         feed.watchers.remove(watcher)
+
+
+def _is_ending(item: Item) -> bool:
+    return type(item) is Recorded and isinstance(item.event, _ENDINGS)

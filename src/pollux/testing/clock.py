@@ -9,8 +9,8 @@ from pollux.core.ids import Instant
 class FakeClock:
     """Time for tests. Sleepers wake in the order of their moments, those of one moment in the order they came.
 
-        clock = FakeClock()
-        clock.advance(30)
+    clock = FakeClock()
+    clock.advance(30)
     """
 
     def __init__(self, now: Instant = 1_000_000.0) -> None:

@@ -26,12 +26,23 @@ from pollux.core.events import (
     RunStarted,
     TimeReached,
 )
-from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId, action_id, approval_id
+from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, step
 from pollux.core.messages import Blob, FileRef, Message, Native, Text, Thought, ToolCall, ToolResult, Usage, user
 from pollux.core.policy import Decision, Grant, Scope
 from pollux.core.profile import Limits
-from pollux.core.run import Action, Approval, Compressed, Outcome, Parent, Resolution, Run, Start
+from pollux.core.run import (
+    Action,
+    Approval,
+    Compressed,
+    Outcome,
+    Parent,
+    Resolution,
+    Run,
+    Start,
+    action_id,
+    approval_id,
+)
 from pollux.core.thread import (
     MessagesImported,
     Thread,

@@ -6,7 +6,11 @@ from typing import Any
 NAMES = (
     "gemini-3.8-flash",
     "gemini-3.8-flash-lite",
+    "gemini-3.5-flash",
+    "gemini-3.5-flash-lite",
     "gemini-3.1-pro-preview",
+    "gemini-3.1-pro-preview-customtools",
+    "gemini-3.1-flash-lite",
     "gemini-3-pro-preview",
     "gemini-3-flash-preview",
     "gemini-2.5-pro",

@@ -1,5 +1,6 @@
 """Read the bytes of a Gemini request into an Ask, or refuse them the way the real service does."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,11 +11,12 @@ from pollux.emulator.gemini import fields, history, rules
 from pollux.emulator.gemini.errors import Refusal
 from pollux.emulator.jsons import compact, too_deep
 from pollux.emulator.model import Ask, Attachment, Mode, Result, Tool
-from pollux.emulator.schemas import from_openapi
+from pollux.emulator.schemas import from_openapi, with_plain_types
 from pollux.emulator.seal import digest, from_base64
 
 _MODES: dict[str, Mode] = {"ANY": "any", "NONE": "none"}
 _IMAGE_TOKENS = 258
+_TAGGED = re.compile(r"\s*<([A-Za-z][\w-]*)>.*</\1>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def read_ask(raw: bytes, target: Target) -> Ask:
     text_tokens, media_tokens = weigh(request)
     return Ask(
         model=target.model,
-        prompt=_text(turns[at]) if _text(turns[at]).strip() else _text(request.get("systemInstruction", {})),
+        prompt=_asked(turns[at]) or _text(request.get("systemInstruction", {})),
         earlier=tuple(text for turn in turns[:at] if turn.get("role") != "model" and (text := _text(turn))),
         tools=_tools(request.get("tools", [])),
         rounds=_rounds(turns[at:]),
@@ -105,6 +107,15 @@ def _text(content: dict[str, Any]) -> str:
     return "\n".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
 
 
+def _asked(turn: dict[str, Any]) -> str:
+    """The words of a person. A part that is one tagged block (`<session_context>…`) is material beside them."""
+    parts: list[dict[str, Any]] = turn.get("parts", [])
+    spoken = [part for part in parts if not _TAGGED.fullmatch(part.get("text", ""))]
+    text = _text({"parts": spoken})
+    text = text if text.strip() else _text(turn)
+    return text if text.strip() else ""
+
+
 def _tools(declared: list[dict[str, Any]]) -> tuple[Tool, ...]:
     return tuple(
         Tool(
@@ -124,7 +135,7 @@ def _rounds(turns: list[dict[str, Any]]) -> tuple[tuple[Result, ...], ...]:
 
 def _output_schema(config: dict[str, Any]) -> dict[str, Any] | None:
     if "responseJsonSchema" in config:
-        return config["responseJsonSchema"]
+        return with_plain_types(config["responseJsonSchema"])
     return from_openapi(config["responseSchema"]) if "responseSchema" in config else None
 
 

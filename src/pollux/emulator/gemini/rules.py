@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from pollux.emulator.gemini.errors import Refusal, bad_request
-from pollux.emulator.schemas import from_openapi, problem
+from pollux.emulator.schemas import from_openapi, problem, with_plain_types
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _DATA = (
@@ -143,7 +143,7 @@ def _check_generation(config: dict[str, Any]) -> None:
         broken := _openapi_problems(config["responseSchema"], path="generation_config.response_schema")
     ):
         raise bad_request(broken)
-    if "responseJsonSchema" in config and (trouble := problem(config["responseJsonSchema"])):
+    if "responseJsonSchema" in config and (trouble := problem(with_plain_types(config["responseJsonSchema"]))):
         raise bad_request([f"generation_config.response_json_schema: {trouble}"])
     if config.get("maxOutputTokens", 1) < 1:
         raise bad_request(["generation_config.max_output_tokens: max_output_tokens must be positive."])

@@ -31,7 +31,7 @@ def _decide(ask: Ask) -> Reply:
     tools = _offered(ask)
     if spelt := explicit.rounds(ask.prompt):
         return _spelt(spelt, ask, tools)
-    if ask.mode != "any":
+    if ask.mode != "any" and not (ask.schema or ask.json_only):
         if not ask.rounds and (said := answers.literal(ask.prompt)) is not None:
             return Reply(texts=said)
         if not ask.rounds and _WHO.search(ask.prompt):

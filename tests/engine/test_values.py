@@ -1,0 +1,157 @@
+"""Small parts: results as JSON, arguments checked, a clock for tests, the real clock and ids."""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import Enum
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.engine.builders import MAIL, FakeTool
+
+from pollux.core.errors import ValidationError
+from pollux.core.messages import JSON
+from pollux.engine.plain import MAX_TEXT, plain
+from pollux.engine.system import RandomIds, SystemClock
+from pollux.engine.toolbox import Toolbox
+from pollux.testing.clock import FakeClock
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+@dataclass
+class Point:
+    x: int
+    at: date
+
+
+class Model:
+    def model_dump(self, mode: str) -> JSON:
+        return {"mode": mode}
+
+
+class Odd:
+    def __str__(self) -> str:
+        return "odd \ud800"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (True, True),
+        (7, 7),
+        (2**60, str(2**60)),
+        (1.5, 1.5),
+        (float("nan"), "nan"),
+        ("é", "é"),
+        ("\ud800", "?"),
+        (b"ab", "YWI="),
+        (Colour.RED, "red"),
+        ({1: (2, {3})}, {"1": [2, [3]]}),
+        (Point(1, date(2026, 1, 2)), {"x": 1, "at": "2026-01-02"}),
+        (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02T00:00:00+00:00"),
+        (Path("a/b"), "a/b"),
+        (Model(), {"mode": "json"}),
+        (Odd(), "odd ?"),
+        (Point, str(Point)),
+    ],
+)
+def test_whatever_a_tool_returns_becomes_json(value: object, expected: JSON):
+    assert plain(value) == expected
+
+
+def test_a_result_without_end_is_cut():
+    endless: list[object] = []
+    endless.append(endless)
+    assert "nested too deeply" in str(plain(endless))
+    assert plain("x" * (MAX_TEXT + 1)).endswith(f"(cut: {MAX_TEXT + 1} characters)")
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.integers() | st.text(), inner) | st.sets(st.integers()),
+    max_leaves=10,
+)
+
+
+@given(value=anything)
+def test_every_plain_value_can_be_written(value: object):
+    json.dumps(plain(value), allow_nan=False).encode()
+
+
+def test_two_tools_of_one_name_are_refused():
+    with pytest.raises(ValidationError, match="two tools are called 'look'"):
+        Toolbox([FakeTool(), FakeTool()])
+
+
+def test_a_schema_that_is_none_is_refused():
+    with pytest.raises(ValidationError, match="is not JSON Schema"):
+        Toolbox([FakeTool(schema={"type": "nonsense"})])
+
+
+@pytest.mark.parametrize("args", [None, [], "text", {"to": 7}, {"body": "x"}, {"to": "\ud800"}, {"to": float("nan")}])
+def test_arguments_that_do_not_fit_are_refused(args: object):
+    with pytest.raises(ValidationError):
+        Toolbox([FakeTool(schema=MAIL)]).prepare("look", args)
+
+
+def test_arguments_are_prepared_in_one_form():
+    box = Toolbox([FakeTool(schema=MAIL)])
+    assert box.prepare("look", {"to": "e\u0301"}) == {"to": "\u00e9"}
+    assert (list(box), len(box)) == (["look"], 1)
+
+
+async def test_a_fake_clock_wakes_sleepers_in_the_order_of_their_moments():
+    clock, woken = FakeClock(100), list[str]()
+
+    async def sleeper(name: str, moment: float) -> None:
+        await clock.sleep_until(moment)
+        woken.append(name)
+
+    async with asyncio.TaskGroup() as group:
+        for name, moment in (("late", 130), ("early", 110), ("early too", 110), ("past", 90)):
+            group.create_task(sleeper(name, moment))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert (woken, clock.waiting) == (["past"], (110, 110, 130))
+        clock.advance(9)
+        await asyncio.sleep(0)
+        assert woken == ["past"]
+        clock.advance(21)
+    assert woken == ["past", "early", "early too", "late"]
+    assert (clock.now(), clock.waiting) == (130, ())
+
+
+async def test_a_sleeper_that_leaves_is_forgotten():
+    clock = FakeClock()
+    sleeper = asyncio.create_task(clock.sleep_until(clock.now() + 1))
+    await asyncio.sleep(0)
+    sleeper.cancel()
+    clock.advance(1)
+    with pytest.raises(asyncio.CancelledError):
+        await sleeper
+    assert clock.waiting == ()
+
+
+def test_time_does_not_go_back():
+    with pytest.raises(ValueError, match="forward"):
+        FakeClock().advance(-1)
+
+
+async def test_the_real_clock_sleeps_until_its_moment():
+    clock = SystemClock()
+    moment = clock.now() + 0.001
+    await clock.sleep_until(moment)
+    assert clock.now() >= moment
+
+
+def test_real_ids_differ_and_say_what_they_name():
+    ids = RandomIds()
+    assert ids.run_id() != ids.run_id()
+    assert ids.run_id().startswith("run_") and ids.thread_id().startswith("thr_")

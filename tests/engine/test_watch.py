@@ -1,0 +1,295 @@
+"""Watching: the journal, the text so far, then everything as it happens; once each, in order, to the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import pytest
+from tests.engine.builders import ADA, FakeTool, HeldTool, Lab, ask, settle, watched
+
+from pollux.core.ids import RunId
+from pollux.core.messages import Message, Text
+from pollux.core.run import Run
+from pollux.engine.engine import Engine
+from pollux.engine.feed import BACKLOG, Delta, Feed, Item, TurnRestarted, Watcher
+from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta, ThoughtDelta
+from pollux.engine.ports import Recorded
+from pollux.providers.scripted import Answer, ScriptedProvider, Step, call, chunks, fail, reply
+
+
+class Speaker(ScriptedProvider):
+    """Speaks a word whenever it is given one, and ends when there are no more."""
+
+    def __init__(self) -> None:
+        super().__init__(name="speaker")
+        self.words: asyncio.Queue[ModelEvent | None] = asyncio.Queue()
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        said = ""
+        while (word := await self.words.get()) is not None:
+            said += word.text if isinstance(word, TextDelta) else ""
+            yield word
+        yield Done("end", Message("assistant", (Text(said),)))
+
+    def say(self, *words: str) -> None:
+        for word in words:
+            self.words.put_nowait(TextDelta(word))
+
+    def think(self, word: str) -> None:
+        self.words.put_nowait(ThoughtDelta(word))
+
+    def end(self) -> None:
+        self.words.put_nowait(None)
+
+
+def held(until: asyncio.Event, answer: Answer) -> Step:
+    """A step that waits until somebody looks."""
+
+    async def step(request: ModelRequest) -> Answer:
+        await until.wait()
+        return answer
+
+    return step
+
+
+def seqs(items: Sequence[Item]) -> list[int]:
+    return [item.seq for item in items if isinstance(item, Recorded)]
+
+
+def text(items: Sequence[Item], kind: str = "text") -> str:
+    """What is left on a viewer's screen. Fails where an offset does not continue what was shown."""
+    shown = ""
+    for item in items:
+        if isinstance(item, TurnRestarted):
+            shown = ""
+        elif isinstance(item, Delta) and item.kind == kind:
+            assert item.offset == len(shown), (item, shown)
+            shown += item.text
+    return shown
+
+
+class Viewer:
+    """A watcher in a task of its own."""
+
+    def __init__(self, engine: Engine, run: Run, after: int = 0) -> None:
+        self.items: list[Item] = []
+        self._news = asyncio.Event()
+        self.task = asyncio.create_task(self._watch(engine, run.id, after))
+
+    async def _watch(self, engine: Engine, run_id: RunId, after: int) -> None:
+        async for item in engine.watch(run_id, after=after):
+            self.items.append(item)
+            self._news.set()
+
+    async def shows(self, wanted: str) -> None:
+        async with asyncio.timeout(5):
+            while text(self.items) != wanted:
+                self._news.clear()
+                await self._news.wait()
+
+    async def end(self) -> list[Item]:
+        async with asyncio.timeout(5):
+            await self.task
+        return self.items
+
+
+async def test_a_watcher_sees_every_fact_and_all_text_to_the_end(lab: Lab):
+    engine = await lab.engine(call("look"), chunks(["It ", "is ", "red."]), tools=[FakeTool()])
+    run = await ask(engine, live=True)
+    items = await watched(engine, run)
+    assert seqs(items) == list(range(1, 11))
+    assert text(items) == "It is red."
+    assert type(cast("Recorded", items[-1]).event).__name__ == "RunCompleted"
+
+
+async def test_from_any_place_the_rest_follows_without_gap_or_duplicate(lab: Lab):
+    slow = HeldTool()
+    engine = await lab.engine(call("slow"), chunks(["a", "b"]), tools=[slow])
+    run = await ask(engine)
+    async with asyncio.timeout(5):
+        await slow.began.wait()
+    viewers = [Viewer(engine, run, after) for after in range(8)]
+    await asyncio.sleep(0)
+    slow.let_go.set()
+    for after, viewer in enumerate(viewers):
+        items = await viewer.end()
+        assert seqs(items) == list(range(after + 1, 11))
+        assert text(items) == "ab"
+
+
+async def test_after_the_end_the_journal_is_replayed(lab: Lab):
+    engine = await lab.engine(reply("Hi."))
+    run = await settle(engine, await ask(engine))
+    assert seqs(await watched(engine, run)) == [1, 2, 3, 4, 5]
+    assert seqs(await watched(engine, run, after=3)) == [4, 5]
+
+
+async def test_a_late_watcher_gets_the_open_turn_s_text_so_far(lab: Lab):
+    speaker = Speaker()
+    engine = await lab.engine(provider=speaker)
+    run = await ask(engine, live=True)
+    early = Viewer(engine, run)
+    speaker.think("hm")
+    speaker.say("Once ", "upon ")
+    await early.shows("Once upon ")
+    late = Viewer(engine, run)
+    await late.shows("Once upon ")
+    speaker.say("a time")
+    speaker.end()
+    for items in (await early.end(), await late.end()):
+        assert (text(items), text(items, "thought")) == ("Once upon a time", "hm")
+        assert seqs(items) == [1, 2, 3, 4, 5]
+
+
+async def test_a_long_journal_read_while_the_run_goes_on_leaves_no_stale_text(lab: Lab):
+    speaker, store = Speaker(), lab.faulty()
+    engine = await lab.engine(provider=speaker, store=store)
+    run = await ask(engine, live=True)
+    first = Viewer(engine, run)
+    speaker.say("old text")
+    await first.shows("old text")
+    slow_read = store.inner.journal
+
+    async def journal(run_id: RunId, after: int = 0) -> Sequence[Recorded]:
+        vars(store).pop("journal", None)
+        found = await slow_read(run_id, after)
+        speaker.end()
+        async with asyncio.timeout(5):
+            await first.task
+        return found
+
+    vars(store)["journal"] = journal
+    items = await watched(engine, run)
+    assert (seqs(items), text(items)) == ([1, 2, 3, 4, 5], "")
+
+
+async def test_an_answer_that_begins_anew_takes_its_text_back(lab: Lab):
+    look = asyncio.Event()
+    engine = await lab.engine(held(look, chunks(["no", "thing"], stop="bad_call")), chunks(["Right."]))
+    viewer = Viewer(engine, await ask(engine, live=True))
+    look.set()
+    items = await viewer.end()
+    assert [item for item in items if isinstance(item, TurnRestarted)] == [TurnRestarted(1, 2)]
+    assert text(items) == "Right."
+
+
+async def test_a_failed_call_s_text_is_followed_by_the_failure(lab: Lab):
+    look = asyncio.Event()
+    engine = await lab.engine(held(look, fail("server", after="I was")))
+    viewer = Viewer(engine, await ask(engine, live=True))
+    look.set()
+    items = await viewer.end()
+    assert text(items) == "I was"
+    assert type(cast("Recorded", items[-1]).event).__name__ == "RunFailed"
+
+
+async def test_after_a_takeover_the_turn_is_restarted(lab: Lab):
+    speaker = Speaker()
+    before = await lab.engine(provider=speaker)
+    run = await ask(before, live=True)
+    viewer = Viewer(before, run)
+    speaker.say("half an ans")
+    await viewer.shows("half an ans")
+    after = await lab.engine(chunks(["whole"]))
+    await _take_over(after, before, run)
+    await settle(after, run)
+    speaker.say("wer that nobody wants")
+    if lab.kind == "sqlite":
+        items = await viewer.end()
+        assert (seqs(items), text(items)) == (list(range(1, len(seqs(items)) + 1)), "")
+        assert TurnRestarted(1, 2) in items
+    else:
+        viewer.task.cancel()
+
+
+async def _take_over(after: Engine, before: Engine, run: Run) -> None:
+    """As if the process that drives it were found dead, although it only sleeps."""
+    store = vars(after)["_store"]
+    is_alive = store.is_alive
+
+    async def nobody(driver: str) -> bool:
+        return False
+
+    store.is_alive = nobody
+    assert await after.recover() == 1
+    store.is_alive = is_alive
+
+
+async def test_two_watchers_see_the_same(lab: Lab):
+    engine = await lab.engine(call("look"), chunks(list("abc")), tools=[FakeTool()])
+    run = await ask(engine, live=True)
+    one, other = Viewer(engine, run), Viewer(engine, run)
+    assert await one.end() == await other.end()
+
+
+async def test_closing_a_watcher_stops_nothing(lab: Lab):
+    speaker = Speaker()
+    engine = await lab.engine(provider=speaker)
+    run = await ask(engine, live=True)
+    viewer = Viewer(engine, run)
+    speaker.say("still ")
+    await viewer.shows("still ")
+    viewer.task.cancel()
+    speaker.say("here")
+    speaker.end()
+    assert (await settle(engine, run)).text == "still here"
+
+
+async def test_a_caller_who_leaves_in_the_middle_of_a_commit_stops_nothing(lab: Lab):
+    store, writing = lab.faulty(), asyncio.Event()
+
+    async def slowly(change: object) -> None:
+        writing.set()
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    store.before_commit = slowly
+    engine = await lab.engine(reply("Hi."), store=store)
+    caller = asyncio.create_task(ask(engine))
+    async with asyncio.timeout(5):
+        await writing.wait()
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    async with asyncio.timeout(5):
+        while not (rows := await engine.queries.runs(ADA)):
+            await asyncio.sleep(0)
+    assert (await settle(engine, rows[0].run_id)).text == "Hi."
+
+
+async def test_a_stalled_watcher_s_backlog_is_bounded_and_complete(lab: Lab):
+    pieces = [f"{number} " for number in range(3 * BACKLOG)]
+    speaker = Speaker()
+    engine = await lab.engine(provider=speaker)
+    run = await ask(engine, live=True)
+    stalled = engine.watch(run.id)
+    assert await anext(stalled)
+    (feed,) = cast("list[Feed]", vars(engine)["_ledger"].feeds)
+    speaker.say(*pieces)
+    quick = Viewer(engine, run)
+    await quick.shows("".join(pieces))
+    (backlog,) = [watcher for watcher in feed.watchers if len(_items_of(watcher)) > 1]
+    assert len(_items_of(backlog)) <= BACKLOG + 5
+    speaker.end()
+    async with asyncio.timeout(5):
+        items = [item async for item in stalled]
+    assert text(items) == "".join(pieces)
+    await quick.end()
+
+
+def _items_of(watcher: Watcher) -> list[Item]:
+    return cast("Any", watcher)._items
+
+
+async def test_text_that_a_cancelled_answer_still_brings_is_not_shown(lab: Lab):
+    speaker = Speaker()
+    engine = await lab.engine(provider=speaker)
+    run = await ask(engine, live=True)
+    viewer = Viewer(engine, run)
+    speaker.say("one")
+    await viewer.shows("one")
+    speaker.say("two")
+    await engine.cancel(run.id, by=ADA)
+    items = await viewer.end()
+    assert text(items) in ("one", "onetwo")
+    assert type(cast("Recorded", items[-1]).event).__name__ == "RunCancelled"
