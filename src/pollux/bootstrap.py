@@ -16,8 +16,8 @@ from pollux.core.tools import Tool
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
+from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Store
-from pollux.engine.prompt import Instruct, fixed_instructions
 from pollux.engine.system import SystemClock
 
 KEY_BYTES = 32

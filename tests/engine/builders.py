@@ -18,8 +18,8 @@ from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import Item
 from pollux.engine.model import Provider, Providers
+from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Change, Dispatcher, Store
-from pollux.engine.prompt import Instruct, fixed_instructions
 from pollux.providers.scripted import ScriptedProvider, Step
 from pollux.stores.memory import MemoryStore
 from pollux.stores.sqlite import SqliteStore

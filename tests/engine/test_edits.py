@@ -27,7 +27,7 @@ from pollux.core.tools import ToolContext
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine import gate
 from pollux.engine.engine import Engine
-from pollux.engine.toolbox import Toolbox
+from pollux.engine.gate import Toolbox
 from pollux.providers.scripted import ScriptedProvider, call, calls, reply
 from pollux.stores.memory import MemoryStore
 from pollux.testing.clock import FakeClock

@@ -158,7 +158,7 @@ async def test_a_history_that_cannot_be_read_is_waited_for(lab: Lab):
 async def test_a_fact_that_cannot_be_written_at_all_does_not_run_its_tool_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("pollux.engine.crew.AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr("pollux.engine.recovery.AGAIN_SECONDS", 0.01)
     tool, store = FakeTool(repeat="once"), lab.faulty()
     engine = await lab.engine(call("look"), tools=[tool], store=store)
 

@@ -14,9 +14,9 @@ from tests.engine.builders import MAIL, FakeTool
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
-from pollux.engine.plain import MAX_TEXT, plain
+from pollux.engine.gate import Toolbox
+from pollux.engine.perform import MAX_TEXT, plain
 from pollux.engine.system import RandomIds, SystemClock
-from pollux.engine.toolbox import Toolbox
 from pollux.testing.clock import FakeClock
 
 

@@ -1,45 +1,64 @@
 """The driver keeps the set of effects in flight equal to what is owed, after every commit, whoever made it.
 
-Late approvals, cancellation, stricter decisions and other writers need no code of their own.
+Late approvals, cancellation, stricter decisions and other writers need no code of their own. The crew owns the drivers
+of one engine: the work goes on in its tasks, so a caller who leaves stops nothing.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
-from typing import assert_never
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
 from pollux.core.errors import Draining, Misfit
-from pollux.core.events import Event
-from pollux.core.machine import key_of, pending
+from pollux.core.events import Event, RunClaimed
+from pollux.core.ids import RunId
+from pollux.core.machine import key_of, pending, step, wake_at
 from pollux.core.run import Action, Run
-from pollux.engine import perform, prompt
+from pollux.engine import perform
 from pollux.engine.compress import compress
-from pollux.engine.feed import Feed
-from pollux.engine.model import ModelRequest, Provider, Turns
-from pollux.engine.patience import patiently
-from pollux.engine.world import Followed, World
+from pollux.engine.feed import Feed, do_nothing
+from pollux.engine.gate import Followed, Gate
+from pollux.engine.ledger import Facts, Ledger, load_turns, patiently
+from pollux.engine.model import ModelRequest, Provider, Providers, Turns
+from pollux.engine.ports import Dispatcher
 
 logger = logging.getLogger(__name__)
 
 STOP_SECONDS = 2.0
+"""How long a stopped tool has to end by itself."""
+CLOSE_SECONDS = 0.5
+"""How long a closing engine waits for those it has told to stop."""
 CATCH_UP = Key(0, "catch-up", "", 0)
 
-Work = Coroutine[None, None, None]
+Work = Coroutine[Any, Any, None]
+OnEnd = Callable[[Run], Awaitable[None]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What effects are performed with."""
+
+    ledger: Ledger
+    gate: Gate
+    providers: Providers
+    instruct: perform.Instruct
 
 
 class Driver:
     """One run's effects in flight. `keep_up` is called after every commit; `on_idle` when nothing is left to do."""
 
-    __slots__ = ("_everything", "_on_idle", "_reporting", "_stopping", "_tasks", "_world", "feed")
+    __slots__ = ("_everything", "_means", "_on_idle", "_reporting", "_stopping", "_tasks", "feed")
 
     def __init__(
-        self, world: World, feed: Feed, everything: set[asyncio.Task[None]], on_idle: Callable[["Driver", bool], None]
+        self, means: Means, feed: Feed, everything: set[asyncio.Task[None]], on_idle: Callable[["Driver", bool], None]
     ) -> None:
         self.feed = feed
+        self._means = means
         self._everything = everything
         """The owner's list of all tasks, of tools that were abandoned too: none is out of reach when it closes."""
-        self._world = world
         self._on_idle = on_idle
         self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._stopping: set[Key] = set()
@@ -48,7 +67,7 @@ class Driver:
     def keep_up(self) -> None:
         """Stop what is no longer owed, start what is."""
         run = self.feed.run
-        if run.driver != self._world.name:
+        if run.driver != self._means.gate.name:
             self._lose()
             return
         owed = {key_of(effect): effect for effect in pending(run)}
@@ -68,35 +87,27 @@ class Driver:
     def _launch(self, key: Key, work: Callable[[], Work]) -> None:
         if key in self._tasks:
             return
-        task = self._tasks[key] = asyncio.create_task(self._run(key, work))
+        task = self._tasks[key] = asyncio.create_task(work())
         self._everything.add(task)
         task.add_done_callback(lambda task: self._over(key, task))
 
-    async def _run(self, key: Key, work: Callable[[], Work]) -> None:
-        try:
-            await work()
-        except Draining as problem:
-            logger.warning("an abandoned tool ended after its engine: %s", problem)
-        except Exception:
-            # The run stays as the journal has it, and is taken up again after a while.
-            logger.exception("an effect failed in a way it should not")
-            self._on_idle(self, True)
-        self._forget(key)
-
     def _over(self, key: Key, task: asyncio.Task[None]) -> None:
-        # Also for a task that was stopped before it took its first step.
         self._everything.discard(task)
+        problem = None if task.cancelled() else task.exception()
+        if isinstance(problem, Draining):
+            logger.warning("an abandoned tool ended after its engine: %s", problem)
+        elif problem is not None:
+            # The run stays as the journal has it, and is taken up again after a while.
+            logger.error("an effect failed in a way it should not", exc_info=problem)
+            self._on_idle(self, True)
         if self._tasks.get(key) is task:
-            self._forget(key)
-
-    def _forget(self, key: Key) -> None:
-        self._tasks.pop(key, None)
-        self._stopping.discard(key)
-        self._reporting.discard(key)
-        self._rest()
+            del self._tasks[key]
+            self._stopping.discard(key)
+            self._reporting.discard(key)
+            self._rest()
 
     def _rest(self) -> None:
-        if not self._tasks and (self.feed.run.driver != self._world.name or not pending(self.feed.run)):
+        if not self._tasks and (self.feed.run.driver != self._means.gate.name or not pending(self.feed.run)):
             self._on_idle(self, False)
 
     def _stop(self, key: Key) -> None:
@@ -118,17 +129,17 @@ class Driver:
     # What the tasks do.
 
     async def _perform(self, key: Key, effect: Effect) -> None:
-        run, now = self.feed.run, self._world.clock.now
+        run, now = self.feed.run, self._means.gate.clock.now
         try:
             event = await self._event_of(run, effect)
         except asyncio.CancelledError:
             if key not in self._stopping or not isinstance(effect, RunTool):
                 raise
             action = _action(run, effect)
-            event = await perform.stopped(run, action, self._world.toolbox.get(action.tool), now)
+            event = await perform.stopped(run, action, self._means.gate.toolbox.get(action.tool), now)
         self._reporting.add(key)
         try:
-            await self._record(event)
+            await self._means.ledger.append(self.feed, just(event), Followed(self._means.gate), patient=True)
         except Misfit as misfit:
             # The run went on without it: superseded, cancelled, or claimed and started again elsewhere.
             logger.info("an effect's report did not fit: %s", misfit)
@@ -144,10 +155,10 @@ class Driver:
         if not task.done():
             # It goes on without a driver; the feed stays for its late result.
             self._tasks.pop(key, None)
-            self._world.ledger.keep(self.feed)
-            task.add_done_callback(lambda _: self._world.ledger.release(self.feed))
+            self._means.ledger.keep(self.feed)
+            task.add_done_callback(lambda _: self._means.ledger.release(self.feed))
         try:
-            await self._record(await perform.stopped(self.feed.run, action, None, self._world.clock.now))
+            await self._record(await perform.stopped(self.feed.run, action, None, self._means.gate.clock.now))
         except Misfit as misfit:
             logger.info("a stopped tool reported after all: %s", misfit)
 
@@ -157,49 +168,186 @@ class Driver:
         await self._record()
 
     async def _event_of(self, run: Run, effect: Effect) -> Event:
-        world, now = self._world, self._world.clock.now
+        gate, now = self._means.gate, self._means.gate.clock.now
         match effect:
             case CallModel():
                 return await perform.call_model(run, lambda: self._request(run), self.feed, now)
             case RunTool():
                 action = _action(run, effect)
-                return await perform.run_tool(run, action, world.toolbox[action.tool], now)
+                return await perform.run_tool(run, action, gate.toolbox[action.tool], now)
             case Reconcile():
                 action = _action(run, effect)
-                return await perform.reconcile(run, action, world.toolbox.get(action.tool), now)
+                return await perform.reconcile(run, action, gate.toolbox.get(action.tool), now)
             case Compress():
-                return await compress(run, lambda: world.providers(run.model), await self._turns(run), now)
+                return await compress(run, lambda: self._means.providers(run.model), await self._turns(run), now)
             case Authorize():
                 raise AssertionError("decisions are made before the commit, not as work")
             case _:
                 assert_never(effect)
 
     async def _request(self, run: Run) -> tuple[Provider, ModelRequest]:
-        world, feed = self._world, self.feed
-        profile = world.profile_of(run)
-        request = prompt.request_for(
+        means, feed = self._means, self.feed
+        profile = means.gate.profile_of(run)
+        request = perform.request_for(
             run,
             profile,
-            system=await perform.instructions(world.instruct(run, profile)),
+            system=await perform.instructions(means.instruct(run, profile)),
             turns=await self._turns(run),
-            tools=world.offer_of(run)[0],
+            tools=means.gate.offer_of(run)[0],
             stream=feed.live or bool(feed.watchers),
         )
-        return world.providers(run.model), request
+        return means.providers(run.model), request
 
     async def _turns(self, run: Run) -> Turns:
         feed = self.feed
         if feed.turns is None:
-            feed.turns = await patiently(lambda: prompt.load_turns(run, self._world.ledger.store))
+            feed.turns = await patiently(lambda: load_turns(run, self._means.ledger.store))
         return feed.turns
 
     async def _record(self, *events: Event) -> None:
         """Write what happened. A store in trouble is waited for: the fact exists whether or not it can be written."""
+        await self._means.ledger.append(self.feed, just(*events), Followed(self._means.gate), patient=True)
 
-        async def facts(_: Run) -> Sequence[Event]:
-            return events
 
-        await patiently(lambda: self._world.ledger.append(self.feed, facts, Followed(self._world)))
+class Crew:
+    """The drivers and tasks of one engine. `on_end` is told of every child run that ended here, `again` of failures."""
+
+    def __init__(
+        self, means: Means, dispatcher: Dispatcher, on_end: OnEnd, again: Callable[[RunId], Awaitable[None]]
+    ) -> None:
+        self._means = means
+        self._again = again
+        self._ledger = means.ledger
+        self._drivers: set[Driver] = set()
+        self._effects: set[asyncio.Task[None]] = set()
+        self._dispatcher = dispatcher
+        self._on_end = on_end
+        self._tasks: set[asyncio.Future[Any]] = set()
+        self._leaving = False
+        self.go(self._ledger.follow_others())
+
+    async def close(self, grace: float) -> None:
+        """Let what is under way go on for a while, then leave the rest to a recovery."""
+        self._leaving = True
+        driving = [feed for feed in self._ledger.feeds if feed.driving]
+        if driving and grace:
+            idle = asyncio.gather(*(_wait_idle(feed) for feed in driving))
+            await asyncio.wait({idle}, timeout=grace)
+            idle.cancel()
+        # As a crash would, without a word: the journal knows what was begun. What does not listen is left behind, and
+        # nothing is begun any more, whatever is still being written.
+        for driver in self._drivers:
+            driver.feed.on_move = do_nothing
+        tasks = [*self._tasks, *self._effects]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+        self._ledger.close()
+
+    async def finish(self, work: Coroutine[None, None, T]) -> T:
+        """The work's answer. It goes on to its end, also when the caller leaves before: a commit is never half told."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() and self._leaving:
+                raise Draining("this process stopped before the answer was known; ask again") from None
+            raise
+
+    async def tell(self, run_id: RunId, facts: Facts) -> Run:
+        """Record facts from outside: people, pages, clocks. Whatever they leave owed is taken care of."""
+        feed = await self._ledger.acquire(run_id)
+        try:
+            run = await self._ledger.append(feed, self._claiming(feed, facts), Followed(self._means.gate))
+            self.attend(feed)
+            return run
+        finally:
+            self._ledger.release(feed)
+
+    def attend(self, feed: Feed) -> None:
+        """Whatever the run needs now: a driver here, a driver elsewhere, a look at the clock, or its parent told."""
+        run = feed.run
+        if pending(run) and not feed.driving:
+            if run.driver == self._means.gate.name:
+                self._spawn(feed)
+            elif not self._dispatcher.drives_here:
+                self._dispatcher.wake(run.id)
+        moment = wake_at(run)
+        if moment is not None:
+            self._dispatcher.wake_at(run.id, moment)
+        if run.ending and run.parent and not feed.driving:
+            self.go(self._on_end(run))
+
+    def go(self, work: Coroutine[None, None, None] | Awaitable[None]) -> None:
+        """Let it run on after the caller has left."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()):
+            logger.error("a task of the engine failed", exc_info=problem)
+
+    def _claiming(self, feed: Feed, facts: Facts) -> Facts:
+        """The facts, behind a claim when they leave work that nobody alive would do."""
+
+        async def claimed(run: Run) -> Iterable[Event]:
+            events = list(await facts(run))
+            after = run
+            for event in events:
+                after = step(after, event)
+            if not _needs_driver(after) or not self._dispatcher.drives_here or await self._is_held(feed, run):
+                return events
+            return [
+                RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
+                *events,
+            ]
+
+        return claimed
+
+    async def _is_held(self, feed: Feed, run: Run) -> bool:
+        if not _needs_driver(run):
+            # A driver leaves when nothing is owed. Its name is still good for what comes, if it is ours.
+            return run.driver == self._means.gate.name
+        if run.driver == self._means.gate.name:
+            return feed.driving
+        return run.epoch > 0 and await self._ledger.store.is_alive(run.driver)
+
+    def _spawn(self, feed: Feed) -> None:
+        driver = Driver(self._means, feed, self._effects, self._left)
+        self._drivers.add(driver)
+        self._ledger.keep(feed)
+        feed.driving = True
+        feed.on_move = driver.keep_up
+        driver.keep_up()
+
+    def _left(self, driver: Driver, failed: bool) -> None:
+        """A driver has nothing left to do, or cannot do it."""
+        if driver not in self._drivers:
+            return
+        self._drivers.discard(driver)
+        feed = driver.feed
+        feed.on_move = do_nothing
+        feed.driving = False
+        feed.nudge()
+        if failed:
+            self.go(self._again(feed.run.id))
+        elif not self._leaving:
+            self.attend(feed)
+        self._ledger.release(feed)
+
+
+def just(*events: Event) -> Facts:
+    """These facts, whatever the run is."""
+
+    async def facts(_: Run) -> Sequence[Event]:
+        return events
+
+    return facts
 
 
 def _is_begun(effect: Effect) -> bool:
@@ -218,3 +366,13 @@ def _action(run: Run, effect: RunTool | Reconcile) -> Action:
     action = run.action(effect.action_id)
     assert action is not None
     return action
+
+
+def _needs_driver(run: Run) -> bool:
+    """Whether it takes a driver to bring the run on: also when all that is left is to end what was in flight."""
+    return bool(pending(run)) or (run.is_open and any(action.is_in_flight for action in run.open))
+
+
+async def _wait_idle(feed: Feed) -> None:
+    while feed.driving:
+        await feed.wait_moved(feed.run.version)

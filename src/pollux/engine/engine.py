@@ -28,21 +28,17 @@ from pollux.core.profile import Limits, Profile
 from pollux.core.run import Action, CancelReason, Parent, Run, action_id
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
-from pollux.engine import gate, prompt
-from pollux.engine.change import revocation
-from pollux.engine.crew import Crew
+from pollux.engine import gate, perform
+from pollux.engine.driver import Means, just
 from pollux.engine.feed import Item
-from pollux.engine.ledger import Facts, Ledger
+from pollux.engine.ledger import Facts, Ledger, patiently, revocation
 from pollux.engine.model import Providers
-from pollux.engine.patience import patiently
-from pollux.engine.plain import plain
 from pollux.engine.ports import Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
+from pollux.engine.recovery import Recovery
 from pollux.engine.system import RandomIds, SystemClock
 from pollux.engine.threads import Threads
-from pollux.engine.toolbox import Toolbox
 from pollux.engine.watch import watch_feed
-from pollux.engine.world import Followed, World
 
 logger = logging.getLogger(__name__)
 
@@ -79,14 +75,14 @@ class Engine:
         tools: Iterable[Tool] = (),
         profiles: Mapping[str, Profile] | None = None,
         rules: Sequence[Rule] = (),
-        instruct: prompt.Instruct = prompt.fixed_instructions,
+        instruct: perform.Instruct = perform.fixed_instructions,
         clock: Clock | None = None,
         ids: Ids | None = None,
         dispatcher: Dispatcher,
     ) -> None:
         self._store = store
         self._providers = providers
-        self.toolbox = Toolbox(tools)
+        self.toolbox = gate.Toolbox(tools)
         self.profiles = dict(profiles) if profiles is not None else {"default": _everything(self.toolbox)}
         self._rules = tuple(rules)
         self._instruct = instruct
@@ -101,17 +97,17 @@ class Engine:
         await self._store.open()
         self._ledger = Ledger(self._store)
         self._name = self._store.enlist()
-        self._world = World(
-            ledger=self._ledger,
-            providers=self._providers,
+        self._gate = gate.Gate(
             toolbox=self.toolbox,
             profiles=self.profiles,
             rules=self._rules,
-            instruct=self._instruct,
+            store=self._store,
             clock=self.clock,
             name=self._name,
         )
-        self._crew = Crew(self._world, self._dispatcher, self._answer_parent)
+        means = Means(self._ledger, self._gate, self._providers, self._instruct)
+        self._recovery = Recovery(means, self._dispatcher, self._answer_parent)
+        self._crew = self._recovery.crew
         return self
 
     async def __aexit__(
@@ -168,7 +164,7 @@ class Engine:
             scope=scope,
             at=self.clock.now(),
         )
-        return await self._tell(run_of(approval_id), _just(event))
+        return await self._tell(run_of(approval_id), just(event))
 
     async def edit(self, approval_id: str, args: dict[str, JSON], *, by: str, user: UserId | None = None) -> Action:
         """Other arguments for a call that waits: a new action with a new approval; the old one is superseded.
@@ -181,7 +177,7 @@ class Engine:
         prepared = self.toolbox.prepare(old.tool, args)
 
         async def facts(run: Run) -> Sequence[Event]:
-            terms = await self._world.terms_for(run)
+            terms = await self._gate.terms_for(run)
             revision = sum(1 for action in run.actions if action.call.id == old.call.id and action.turn == old.turn)
             index = next((i for i, call in enumerate(run.calls) if call.id == old.call.id), 0)
             new = gate.plan(
@@ -204,12 +200,14 @@ class Engine:
         epoch, attempt, now = action.started.epoch, action.started.attempt, self.clock.now()
         event: Event
         if error is None:
-            event = ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now)
+            event = ActionCompleted(
+                epoch=epoch, action_id=action.id, attempt=attempt, result=perform.plain(result), at=now
+            )
         else:
             event = ActionFailed(
                 epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now
             )
-        return await self._tell(run_of(action_id_), _just(event))
+        return await self._tell(run_of(action_id_), just(event))
 
     async def settle(
         self, action_id_: str, outcome: Literal["done", "not_done"], *, by: str, user: UserId | None = None
@@ -217,7 +215,7 @@ class Engine:
         """A person found out what became of an action whose outcome was unknown."""
         action = await self._action(action_id_, user)
         event = ActionSettled(action_id=action.id, outcome=outcome, by=by, at=self.clock.now())
-        return await self._tell(run_of(action_id_), _just(event))
+        return await self._tell(run_of(action_id_), just(event))
 
     async def revoke(self, grant_id: str, *, user: UserId, by: str) -> None:
         """Take a grant back. Actions it allowed and that have not begun are stopped."""
@@ -256,7 +254,7 @@ class Engine:
 
     async def recover(self) -> int:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
-        return await self._crew.recover()
+        return await self._recovery.recover()
 
     # Beginnings, children, and finding things.
 
@@ -290,7 +288,7 @@ class Engine:
         first: list[Event] = [began]
         if self._dispatcher.drives_here:
             first.append(RunClaimed(epoch=1, driver=self._name, at=now))
-        feed = await self._ledger.begin(first, Followed(self._world), thread=thread, thread_events=thread_events)
+        feed = await self._ledger.begin(first, gate.Followed(self._gate), thread=thread, thread_events=thread_events)
         feed.live = start.live
         try:
             self._crew.attend(feed)
@@ -302,7 +300,7 @@ class Engine:
         return await self._crew.finish(self._crew.tell(run_id, facts))
 
     async def _cancel(self, run_id: RunId, by: str, reason: CancelReason) -> Run:
-        run = await self._crew.tell(run_id, _just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
+        run = await self._crew.tell(run_id, just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
         for child in await self._store.children(run_id):
             try:
                 await self._cancel(child.run_id, by, "parent")
@@ -369,12 +367,5 @@ class Engine:
         return action
 
 
-def _just(event: Event) -> Facts:
-    async def facts(_: Run) -> Sequence[Event]:
-        return [event]
-
-    return facts
-
-
-def _everything(toolbox: Toolbox) -> Profile:
+def _everything(toolbox: gate.Toolbox) -> Profile:
     return replace(Profile(), tools=tuple(toolbox))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelCalled
 from pollux.core.run import Run
 from pollux.core.thread import Thread
@@ -38,14 +39,17 @@ Item = Recorded | Delta | TurnRestarted
 
 BACKLOG = 256
 """How many items a slow watcher may lag behind before its deltas are joined."""
+JOINED = 65_536
+"""How long a joined delta may grow: joining without end would cost the square of the answer's length."""
 
 
 class Watcher:
     """One reader's place in the feed."""
 
-    __slots__ = ("_items", "_waiter")
+    __slots__ = ("_closed", "_items", "_waiter")
 
     def __init__(self) -> None:
+        self._closed = False
         self._items: list[Item] = []
         self._waiter: asyncio.Future[None] | None = None
 
@@ -58,24 +62,38 @@ class Watcher:
             items[-1] = Delta(last.turn, last.attempt, last.offset, last.kind, last.text + item.text)
             return
         items.append(item)
+        self._wake()
+
+    def close(self) -> None:
+        """Nothing more will come from here."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
     async def take(self) -> list[Item]:
         """Everything since the last time, waiting for the first."""
-        if not self._items:
+        if not self._items and not self._closed:
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter
             finally:
                 self._waiter = None
         items, self._items = self._items, []
+        if not items:
+            raise Draining("this process is stopping; watch the run from another")
         return items
 
 
 def _continues(last: Item, item: Delta) -> bool:
-    return isinstance(last, Delta) and (last.turn, last.attempt, last.kind) == (item.turn, item.attempt, item.kind)
+    return (
+        isinstance(last, Delta)
+        and len(last.text) < JOINED
+        and (last.turn, last.attempt, last.kind) == (item.turn, item.attempt, item.kind)
+    )
 
 
 class Feed:
@@ -85,6 +103,7 @@ class Feed:
         "_lengths",
         "_shown",
         "_waiting",
+        "closed",
         "driving",
         "live",
         "lock",
@@ -100,6 +119,7 @@ class Feed:
         self.run = run
         self.thread = thread
         self.turns: Turns | None = None
+        self.closed = False
         self.driving = False
         self.live = False
         """Whether somebody asked to see text as it arrives."""
@@ -144,8 +164,17 @@ class Feed:
         """The open turn's text so far."""
         return list(self._shown)
 
+    def close(self) -> None:
+        """Whoever waits or watches here must look elsewhere."""
+        self.closed = True
+        for watcher in self.watchers:
+            watcher.close()
+        self._wake_all()
+
     async def wait_moved(self, beyond: int) -> None:
-        """Return when the head has a higher version, or its driver has left."""
+        """Return when the head has a higher version, or its driver has left. Raises Draining when nothing will come."""
+        if self.closed:
+            raise Draining("this process is stopping; ask another about the run")
         if self.run.version <= beyond:
             moved = asyncio.get_running_loop().create_future()
             self._waiting.append(moved)
@@ -154,6 +183,9 @@ class Feed:
     def nudge(self) -> None:
         """Let those who wait look again."""
         self.on_move()
+        self._wake_all()
+
+    def _wake_all(self) -> None:
         waiting, self._waiting = self._waiting, []
         for moved in waiting:
             if not moved.done():

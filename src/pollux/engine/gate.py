@@ -1,34 +1,138 @@
-"""The gate: no action without a decision, no attempt without looking at the decision again."""
+"""The gate: no action without a decision, no attempt without looking at the decision again.
+
+What follows at once from a run's state, decisions and announcements, is found here one fact at a time and written in
+the same transaction as the fact that made it due.
+"""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
-from pollux.core.canonical import digest
+import jsonschema_rs
+
+from pollux.core.canonical import digest, normal
+from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import ValidationError
-from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused
+from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
 from pollux.core.ids import ActionId, Instant
+from pollux.core.machine import conclude, pending
 from pollux.core.messages import JSON, ToolCall
-from pollux.core.policy import Grant, PolicyRequest, Rule, decide
+from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
+from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
-from pollux.core.tools import Tool
-from pollux.engine.toolbox import Toolbox
+from pollux.core.tools import Tool, ToolSpec
+from pollux.engine.ports import Clock, Store
 
 logger = logging.getLogger(__name__)
 
 PREVIEW_LENGTH = 2_000
+MAX_OFFERS = 1_000
+
+Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What decisions are made under, as of now."""
 
-    toolbox: Toolbox
+    toolbox: "Toolbox"
     offered: frozenset[str]
     rules: Sequence[Rule]
     grants: Sequence[Grant]
     now: Instant
+
+
+class Gate:
+    """What one engine decides under: its tools, profiles and rules, and the grants in its store."""
+
+    def __init__(
+        self,
+        *,
+        toolbox: "Toolbox",
+        profiles: Mapping[str, Profile],
+        rules: Sequence[Rule],
+        store: Store,
+        clock: Clock,
+        name: str,
+    ) -> None:
+        self.toolbox = toolbox
+        self.clock = clock
+        self.name = name
+        """Under which name this process claims runs: it decides for those alone."""
+        self._profiles = profiles
+        self._rules = rules
+        self._store = store
+        self._offers: dict[tuple[str, str, str], Offer] = {}
+
+    def profile_of(self, run: Run) -> Profile:
+        """The run's profile. One that is gone offers nothing and allows nothing: default to refusing."""
+        return self._profiles.get(run.profile) or Profile(run.profile, rules=(Rule("deny", reason="no such profile"),))
+
+    def offer_of(self, run: Run) -> Offer:
+        """The tools that the model hears of, and the rules it is under."""
+        # Rules and profiles do not change while an engine lives; working this out is a good part of a short turn.
+        key = (run.profile, run.door, run.user)
+        known = self._offers.get(key)
+        if known is None:
+            profile = self.profile_of(run)
+            rules = (*self._rules, *profile.rules)
+            if len(self._offers) >= MAX_OFFERS:
+                self._offers.clear()
+            known = self._offers[key] = _offered_tools(run, profile, self.toolbox, rules), rules
+        return known
+
+    async def terms_for(self, run: Run, *, granted: bool = True) -> Terms:
+        """What to decide under, as of now. Grants are read from the store; those who need none are spared that."""
+        specs, rules = self.offer_of(run)
+        return Terms(
+            toolbox=self.toolbox,
+            offered=frozenset(spec.name for spec in specs),
+            rules=rules,
+            grants=await self._store.grants(run.user) if granted else (),
+            now=self.clock.now(),
+        )
+
+
+class Followed:
+    """What follows at once from a state: endings for everybody; decisions and announcements for the driver."""
+
+    __slots__ = ("_decided", "_gate", "_terms")
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+        self._terms: Terms | None = None
+        self._decided: set[ActionId] = set()
+
+    async def __call__(self, run: Run) -> Event | None:
+        gate = self._gate
+        ending = conclude(run, gate.clock.now())
+        if ending is not None or run.driver != gate.name:
+            return ending
+        for effect in pending(run):
+            match effect:
+                case CallModel(begun=False):
+                    return ModelCalled(epoch=run.epoch, turn=run.turn, attempt=run.attempt, at=gate.clock.now())
+                case Authorize(call=call):
+                    return await self._authorize(run, call)
+                case RunTool(begun=False, action_id=action_id):
+                    # Decided in this very transaction: asking again could only repeat the answer.
+                    is_fresh = action_id in self._decided
+                    terms = await gate.terms_for(run, granted=not is_fresh)
+                    return begin(run, _known(run, action_id), terms, is_fresh=is_fresh)
+                case _:
+                    pass
+        return None
+
+    async def _authorize(self, run: Run, call: ToolCall) -> Event:
+        """A grant can only turn a question into leave: where there is no question, none needs to be read."""
+        decision = authorize(run, call, self._terms or await self._gate.terms_for(run, granted=False))
+        if isinstance(decision, ActionDecided):
+            if self._terms is None and not _is_allowed(decision.action):
+                self._terms = await self._gate.terms_for(run)
+                return await self._authorize(run, call)
+            self._decided.add(decision.action.id)
+        return decision
 
 
 def authorize(run: Run, call: ToolCall, terms: Terms) -> ActionDecided | CallRefused:
@@ -140,3 +244,66 @@ def _refusal(
     run: Run, call: ToolCall, code: Literal["unknown_tool", "invalid_args"], message: str, terms: Terms
 ) -> CallRefused:
     return CallRefused(epoch=run.epoch, call_id=call.id, code=code, message=message, at=terms.now)
+
+
+def _offered_tools(run: Run, profile: Profile, toolbox: "Toolbox", rules: Sequence[Rule]) -> tuple[ToolSpec, ...]:
+    """The tools that the model hears of: the profile's, without those that are denied outright."""
+    return tuple(
+        toolbox[name].spec
+        for name in profile.tools
+        if name in toolbox and not hides(rules, tool=name, door=run.door, profile=run.profile, user=run.user)
+    )
+
+
+def _is_allowed(action: Action) -> bool:
+    return action.decision is not None and action.decision.mode == "allow"
+
+
+def _known(run: Run, action_id: ActionId) -> Action:
+    action = run.action(action_id)
+    assert action is not None
+    return action
+
+
+class Toolbox(Mapping[str, Tool]):
+    """Tools by name. Two of one name are refused: the model could not tell them apart."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._validators: dict[str, jsonschema_rs.Validator] = {}
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        name = tool.spec.name
+        if name in self._tools:
+            raise ValidationError(f"two tools are called {name!r}; give one of them another name")
+        try:
+            self._validators[name] = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
+        except (jsonschema_rs.ValidationError, ValueError) as problem:
+            raise ValidationError(f"the input schema of tool {name!r} is not JSON Schema: {problem}") from None
+        self._tools[name] = tool
+
+    def prepare(self, name: str, args: object) -> dict[str, JSON]:
+        """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""
+        if not isinstance(args, dict):
+            raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
+        checked = cast("dict[str, JSON]", normal(args))
+        problem = next(iter(self._validators[name].iter_errors(checked)), None)
+        if problem is not None:
+            where = "/".join(str(step) for step in problem.instance_path) or "the arguments"
+            raise ValidationError(f"{where}: {problem.message}")
+        prepared = self._tools[name].prepare(checked)
+        return checked if prepared is checked else cast("dict[str, JSON]", normal(prepared))
+
+    def __getitem__(self, name: str) -> Tool:
+        return self._tools[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)

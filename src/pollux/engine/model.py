@@ -3,7 +3,7 @@
 A provider yields events and then exactly one Done, or raises ModelError. It never retries: retry lives once, above.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -18,34 +18,19 @@ Encode = Callable[[Message], bytes]
 ToolMode = Literal["auto", "none", "any"]
 
 
-class Turns:
+class Turns(list[Message]):
     """Messages in order, each encoded once per provider.
 
     Encoding is remembered because a thread is sent again with every call: the cost of a call must not grow with the
-    conversation beyond joining bytes.
+    conversation beyond joining bytes. Messages are only ever added at the end.
     """
-
-    __slots__ = ("_encoded", "_messages")
-
-    def __init__(self, messages: Sequence[Message] = ()) -> None:
-        self._messages = list(messages)
-        self._encoded: dict[str, list[bytes]] = {}
-
-    def extend(self, messages: Sequence[Message]) -> None:
-        self._messages.extend(messages)
 
     def encoded(self, provider: str, encode: Encode) -> bytes:
         """Every turn in the provider's wire form, joined by commas."""
-        known = self._encoded.setdefault(provider, [])
-        for message in self._messages[len(known) :]:
+        known: list[bytes] = self.__dict__.setdefault(provider, [])
+        for message in self[len(known) :]:
             known.append(encode(message))
         return b",".join(filter(None, known))
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def __iter__(self) -> Iterator[Message]:
-        return iter(self._messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Literal
+import math
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time
+from enum import Enum
+from pathlib import PurePath
+from typing import Any, Literal, cast
 
 from pollux.core.errors import MissingCredential, ModelError, PolluxError
 from pollux.core.events import (
@@ -17,16 +23,23 @@ from pollux.core.events import (
     ModelReplied,
 )
 from pollux.core.ids import Instant
+from pollux.core.messages import JSON
+from pollux.core.profile import Profile
 from pollux.core.run import Action, Run
-from pollux.core.tools import Tool, ToolContext
+from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
-from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta
-from pollux.engine.plain import plain
+from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
 from pollux.engine.retry import retry_at
 
 logger = logging.getLogger(__name__)
 
 RECONCILE_SECONDS = 30.0
+MIN_OUTPUT = 16
+MAX_DEPTH = 50
+MAX_TEXT = 10_000_000
+
+Instruct = Callable[[Run, Profile], Awaitable[str]]
+"""Makes the instructions. Asked before every model call, since what they depend on may have changed."""
 
 
 class InstructionsFailed(Exception):
@@ -200,3 +213,75 @@ def _action_failed(action: Action, code: str, message: str, at: Instant) -> Acti
         message=message,
         at=at,
     )
+
+
+async def fixed_instructions(run: Run, profile: Profile) -> str:
+    """The profile's own text."""
+    return profile.instructions
+
+
+def request_for(
+    run: Run, profile: Profile, *, system: str, turns: Turns, tools: tuple[ToolSpec, ...], stream: bool
+) -> ModelRequest:
+    """One call. What it may put out is capped by what is left of the budget."""
+    return ModelRequest(
+        model=run.model,
+        turns=turns,
+        system=system,
+        tools=tools,
+        output_schema=profile.output_schema,
+        thinking=profile.thinking,
+        max_output_tokens=_cap(run, profile),
+        extra=profile.extra,
+        stream=stream,
+    )
+
+
+def _cap(run: Run, profile: Profile) -> int | None:
+    if run.limits.tokens is None:
+        return profile.max_output_tokens
+    left = max(MIN_OUTPUT, run.limits.tokens - run.usage.total)
+    return left if profile.max_output_tokens is None else min(left, profile.max_output_tokens)
+
+
+def plain(value: object, depth: int = 0) -> JSON:
+    """The nearest JSON value. Never raises for odd content; what has no form becomes text."""
+    if value is None or isinstance(value, bool | int):
+        return value if not isinstance(value, int) or abs(value) < 2**53 or isinstance(value, bool) else str(value)
+    if depth > MAX_DEPTH:
+        return "(nested too deeply)"
+    match value:
+        case Enum():
+            return plain(value.value, depth + 1)
+        case str():
+            return _text(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case bytes() | bytearray():
+            return _text(b64encode(value).decode())
+        case Mapping():
+            members = cast("Mapping[object, object]", value)
+            return {_text(str(key)): plain(item, depth + 1) for key, item in members.items()}
+        case list() | tuple() | set() | frozenset():
+            return [plain(item, depth + 1) for item in cast("Iterable[object]", value)]
+        case datetime() | date() | time():
+            return value.isoformat()
+        case PurePath():
+            return _text(str(value))
+        case _:
+            return _structured(value, depth)
+
+
+def _structured(value: object, depth: int) -> JSON:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name), depth + 1) for field in fields(value)}
+    dump = getattr(cast("Any", value), "model_dump", None)
+    if callable(dump):
+        return plain(dump(mode="json"), depth + 1)
+    return _text(str(value))
+
+
+def _text(value: str) -> str:
+    if len(value) > MAX_TEXT:
+        value = value[:MAX_TEXT] + f"\n(cut: {len(value)} characters)"
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()

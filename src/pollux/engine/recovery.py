@@ -1,0 +1,97 @@
+"""Runs that nobody in particular is at work on: those of dead drivers, and those whose time has come."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+
+from pollux.core.errors import Misfit, PolluxError
+from pollux.core.events import Event, TimeReached
+from pollux.core.ids import RunId
+from pollux.core.machine import wake_at
+from pollux.core.run import Run
+from pollux.engine.driver import Crew, Means, OnEnd
+from pollux.engine.ports import Dispatcher, RunRow
+
+logger = logging.getLogger(__name__)
+
+AGAIN_SECONDS = 5.0
+"""Until a run is taken up again whose driver failed, or that could not be told that its time has come."""
+
+
+class Recovery:
+    """Brings runs back to the crew. This is what a dispatcher talks to."""
+
+    def __init__(self, means: Means, dispatcher: Dispatcher, on_end: OnEnd) -> None:
+        self.crew = Crew(means, dispatcher, on_end, self.again)
+        self._ledger = means.ledger
+        self._store = means.ledger.store
+        self._gate = means.gate
+        self._dispatcher = dispatcher
+        self._on_end = on_end
+        self.crew.go(dispatcher.serve(self))
+
+    async def recover(self) -> int:
+        """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
+        taken = 0
+        for row in await self._store.owed():
+            await self._hear_children(row.run_id)
+            if not await self._is_seen_to(row):
+                taken += await self._try(self.wake(row.run_id))
+        return taken + await self.tick_due()
+
+    async def tick_due(self) -> int:
+        """Tell every run whose time has come, and note when the next one's will."""
+        taken = 0
+        for run_id in await self._store.due(self._gate.clock.now()):
+            taken += await self._try(self.tick(run_id))
+        moment, now = await self._store.next_wake(), self._gate.clock.now()
+        if moment is not None:
+            # Still due: it could not be told. Asking again at once would only keep the processor busy.
+            self._dispatcher.wake_at(RunId(""), moment if moment > now else now + AGAIN_SECONDS)
+        return taken
+
+    async def wake(self, run_id: RunId) -> None:
+        """Drive the run here, if it has work and no live driver."""
+        await self.crew.tell(run_id, _nothing_new)
+
+    async def tick(self, run_id: RunId) -> None:
+        """Tell the run what time it is, if it cares."""
+
+        async def facts(run: Run) -> Sequence[Event]:
+            due, now = wake_at(run), self._gate.clock.now()
+            return [TimeReached(at=now)] if due is not None and now >= due else []
+
+        await self.crew.tell(run_id, facts)
+
+    async def again(self, run_id: RunId) -> None:
+        """Take the run up once more, after a while."""
+        await asyncio.sleep(AGAIN_SECONDS)
+        await self._try(self.wake(run_id))
+
+    async def _hear_children(self, run_id: RunId) -> None:
+        """A child's end may have been written when nobody was left to tell its parent."""
+        for row in await self._store.children(run_id):
+            child = await self._store.run(row.run_id)
+            if child and child.ending:
+                await self._on_end(child)
+
+    async def _is_seen_to(self, row: RunRow) -> bool:
+        if row.driver == self._gate.name:
+            return self._ledger.is_driven(row.run_id)
+        return bool(row.driver) and await self._store.is_alive(row.driver)
+
+    async def _try(self, work: Awaitable[None]) -> bool:
+        """One run that cannot be taken on must not keep the others waiting."""
+        try:
+            await work
+        except Misfit as misfit:
+            logger.info("somebody else was faster: %s", misfit)
+            return False
+        except PolluxError:
+            logger.exception("a run could not be taken on")
+            return False
+        return True
+
+
+async def _nothing_new(_: Run) -> Sequence[Event]:
+    return []
