@@ -14,9 +14,10 @@ from tests.engine.builders import MAIL, FakeTool
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
+from pollux.engine.engine import RandomIds
 from pollux.engine.gate import Toolbox
 from pollux.engine.perform import MAX_TEXT, plain
-from pollux.engine.system import RandomIds, SystemClock
+from pollux.engine.system import SystemClock
 from pollux.testing.clock import FakeClock
 
 

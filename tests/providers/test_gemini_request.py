@@ -11,10 +11,8 @@ from pollux.core.errors import ModelError
 from pollux.core.messages import Blob, FileRef, Message, Native, Text, Thought, ToolCall, ToolResult, notice, user
 from pollux.core.tools import ToolSpec
 from pollux.engine.model import ModelRequest, Turns
-from pollux.providers.encoding import mint_call_id
+from pollux.providers.encoding import ToolCache, mint_call_id, names_sent, sent_name
 from pollux.providers.gemini_request import TOOL_NAME, encode_message, encode_request, encode_tools
-from pollux.providers.names import names_sent, sent_name
-from pollux.providers.toolcache import ToolCache
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -55,6 +55,9 @@ class LocalDispatcher:
             await drivers.tick_due()
 
     async def _sleep(self) -> None:
+        if self._woken:
+            # Named while nobody was listening.
+            return
         if self._next is None:
             await self._earlier.wait()
             return

@@ -261,6 +261,7 @@ class Crew:
         """Record facts from outside: people, pages, clocks. Whatever they leave owed is taken care of."""
         feed = await self._ledger.acquire(run_id)
         try:
+            await self._ledger.catch_up(feed)
             run = await self._ledger.append(feed, self._claiming(feed, facts), Followed(self._means.gate))
             self.attend(feed)
             return run

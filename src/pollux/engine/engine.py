@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -36,7 +37,7 @@ from pollux.engine.model import Providers
 from pollux.engine.ports import Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
-from pollux.engine.system import RandomIds, SystemClock
+from pollux.engine.system import SystemClock
 from pollux.engine.threads import Threads
 from pollux.engine.watch import watch_feed
 
@@ -369,3 +370,13 @@ class Engine:
 
 def _everything(toolbox: gate.Toolbox) -> Profile:
     return replace(Profile(), tools=tuple(toolbox))
+
+
+class RandomIds:
+    """Ids that nobody can guess."""
+
+    def run_id(self) -> RunId:
+        return RunId("run_" + secrets.token_hex(12))
+
+    def thread_id(self) -> ThreadId:
+        return ThreadId("thr_" + secrets.token_hex(12))

@@ -123,6 +123,13 @@ class Ledger:
         if not self._feeds:
             self._in_use.clear()
 
+    async def catch_up(self, feed: Feed) -> None:
+        """Bring in what other processes wrote about this run: whoever tells us something may know more than we do."""
+        versions = await self.store.versions([feed.run.id])
+        if versions.get(feed.run.id, 0) > feed.run.version:
+            async with feed.lock:
+                await self._refresh(feed)
+
     async def append(self, feed: Feed, facts: Facts, follow: Follow, *, patient: bool = False) -> Run:
         """Record facts and what follows from them. Raises Misfit where they do not fit, StoreError when not written.
 

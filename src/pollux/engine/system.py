@@ -1,10 +1,9 @@
-"""The real clock and the real source of ids."""
+"""The real clock."""
 
 import asyncio
-import secrets
 import time
 
-from pollux.core.ids import Instant, RunId, ThreadId
+from pollux.core.ids import Instant
 
 
 class SystemClock:
@@ -14,13 +13,3 @@ class SystemClock:
 
     async def sleep_until(self, moment: Instant) -> None:
         await asyncio.sleep(max(0.0, moment - time.time()))
-
-
-class RandomIds:
-    """Ids that nobody can guess."""
-
-    def run_id(self) -> RunId:
-        return RunId("run_" + secrets.token_hex(12))
-
-    def thread_id(self) -> ThreadId:
-        return ThreadId("thr_" + secrets.token_hex(12))

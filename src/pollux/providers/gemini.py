@@ -12,13 +12,12 @@ from pollux.core.messages import JSON
 from pollux.core.redact import Secret
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest
 from pollux.providers import gemini_errors
+from pollux.providers.encoding import ToolCache, names_sent
 from pollux.providers.exchange import Prepared, exchange
 from pollux.providers.gemini_reply import GeminiFold
 from pollux.providers.gemini_request import NAME, TOOL_NAME, encode_count, encode_request, encode_tools
 from pollux.providers.http import AiohttpHttp, Http, Response
-from pollux.providers.names import names_sent
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
-from pollux.providers.toolcache import ToolCache
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 

@@ -9,8 +9,7 @@ from pollux.core.errors import ModelError
 from pollux.core.messages import JSON, Blob, FileRef, Message, Part, Text, Thought, ToolCall, ToolResult
 from pollux.core.tools import ToolSpec
 from pollux.engine.model import ModelRequest
-from pollux.providers.encoding import is_minted, merged, to_json
-from pollux.providers.names import sent_name
+from pollux.providers.encoding import is_minted, merged, sent_name, to_json
 
 NAME = "gemini"
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -26,7 +25,10 @@ def encode_message(message: Message) -> bytes:
         return b""
     if message.native is not None and message.native.provider == NAME:
         return message.native.body.encode()
-    parts = [encoded for part in message.parts if (encoded := _part(part)) is not None]
+    parts: list[dict[str, JSON]] = []
+    for part in message.parts:
+        if (encoded := _part(part)) is not None:
+            parts.append(encoded)
     if not parts:
         return b""
     if message.role == "assistant":

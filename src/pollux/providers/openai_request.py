@@ -9,8 +9,7 @@ from pollux.core.errors import ModelError
 from pollux.core.messages import JSON, Blob, FileRef, Message, Part, Text, Thought, ToolCall, ToolResult
 from pollux.core.tools import ToolSpec
 from pollux.engine.model import ModelRequest
-from pollux.providers.encoding import merged, to_json
-from pollux.providers.names import sent_name
+from pollux.providers.encoding import merged, sent_name, to_json
 
 NAME = "openai"
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -1,7 +1,10 @@
-"""The reference store: what a store means, without a disk.
+"""The reference store: what a store means, without a disk. What it refuses, every store refuses, in the same words.
 
-Nothing is encoded here, so a commit costs microseconds; runs that need not outlive the process go through it. What it
-refuses, every store refuses, and in the same words (see rules.py).
+Nothing is encoded here, so a commit costs microseconds; runs that need not outlive the process go through it.
+
+A thread has two kinds of writers. Its open run moves `head`, `open_run`, `context_tokens` and `updated_at`; the
+thread's own events change the rest, and are numbered. Neither overwrites what is the other's. A run that is no longer
+the open one (its late truth arrives, or a person settles it) moves nothing of the thread.
 """
 
 import asyncio
@@ -9,17 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_bytes, token_hex
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from pollux.core.errors import StoreError
-from pollux.core.events import Event
+from pollux.core.errors import Conflict, StoreError, ThreadBusy, ValidationError
+from pollux.core.events import Event, RunStarted
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
-from pollux.stores import rules
 from pollux.stores.audit import Kept, Tip, chained
 from pollux.stores.heads import NO_HEADS, Heads
 from pollux.stores.verify import Evidence, verify
@@ -57,10 +59,10 @@ class MemoryStore:
     async def commit(self, change: Change) -> None:
         if not self._is_open:
             raise StoreError("expected an open store, found a closed one; open it first")
-        thread_id = rules.thread_of(change)
+        thread_id = thread_of(change)
         thread = self._threads.get(thread_id) if thread_id else None
         journal = self._journals.get(change.run.id) if change.run else None
-        rules.check(change, events=len(journal) if journal else 0, thread=thread)
+        check(change, events=len(journal) if journal else 0, thread=thread)
         # Nothing below can fail: the change is written as one.
         if change.run:
             self._runs[change.run.id] = change.run
@@ -70,7 +72,7 @@ class MemoryStore:
         if change.row:
             self._put(change.row)
         if change.thread and thread_id:
-            self._threads[thread_id] = rules.merged(change, change.thread, thread)
+            self._threads[thread_id] = merged(change, change.thread, thread)
             if change.thread_events:
                 self._thread_journals.setdefault(thread_id, []).extend(change.thread_events)
             if change.messages:
@@ -227,3 +229,94 @@ def _page(
 
 def _age(row: RunRow) -> tuple[float, str]:
     return row.created_at, row.run_id
+
+
+# What every store refuses, and how a change meets a thread that others change too.
+
+
+def thread_of(change: Change) -> ThreadId | None:
+    """The thread that a change is about."""
+    if change.thread:
+        return change.thread.id
+    return change.run.thread_id if change.run else None
+
+
+class Standing(Protocol):
+    """As much of a stored thread as the rules look at."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def head(self) -> int: ...
+    @property
+    def open_run(self) -> str | None: ...
+    @property
+    def erased(self) -> bool: ...
+
+
+def check(change: Change, *, events: int, thread: Standing | None) -> None:
+    """Whether the change fits what is stored: `events` of its run, and its thread.
+
+    Raises:
+        Conflict: another writer was faster.
+        ThreadBusy: the run is new, and another one is open in its thread.
+    """
+    if change.messages and change.thread is None:
+        raise ValidationError("expected the thread whose messages are to be written")
+    expected = change.run.version - len(change.events) if change.run else events
+    if change.run and expected != events:
+        raise Conflict(f"expected run {change.run.id!r} at version {expected}, found {events}")
+    if thread is None:
+        expected = change.thread.version - len(change.thread_events) if change.thread else 0
+        if expected:
+            raise Conflict(f"expected the thread at version {expected}, found none")
+        return
+    if is_start(change) and thread.open_run and change.run and thread.open_run != change.run.id:
+        raise ThreadBusy(f"thread {thread.id!r} has an open run, {thread.open_run!r}", run_id=thread.open_run)
+    if change.thread or change.run:
+        _fits(change, thread)
+
+
+def is_start(change: Change) -> bool:
+    """Whether the change begins a run."""
+    return bool(change.events) and isinstance(change.events[0], RunStarted)
+
+
+def merged(change: Change, after: Thread, stored: Thread | None) -> Thread:
+    """The thread as it is to be stored."""
+    if stored is None or change.thread_events:
+        return after
+    if not holds(change, stored):
+        return stored
+    return replace(
+        stored,
+        head=after.head,
+        open_run=after.open_run,
+        context_tokens=after.context_tokens,
+        updated_at=after.updated_at,
+    )
+
+
+def holds(change: Change, stored: Standing) -> bool:
+    """Whether the thread is this run's to move: it is the open one, or becomes so."""
+    if change.run is None:
+        return False
+    return stored.open_run == change.run.id or (stored.open_run is None and is_start(change))
+
+
+def _fits(change: Change, stored: Standing) -> None:
+    if stored.erased:
+        raise Conflict(f"expected thread {stored.id!r} to be there, but it was erased")
+    after = change.thread
+    if after is None or not (change.thread_events or change.messages or holds(change, stored)):
+        return
+    version = after.version - len(change.thread_events)
+    if change.thread_events and version != stored.version:
+        raise Conflict(f"expected thread {stored.id!r} at version {version}, found {stored.version}")
+    head = change.first_message - 1 if change.messages else after.head
+    if head != stored.head:
+        raise Conflict(f"expected thread {stored.id!r} with {head} messages, found {stored.head}")
+    if after.open_run != stored.open_run and not holds(change, stored):
+        raise Conflict(f"expected thread {stored.id!r} to have open run {after.open_run}, found {stored.open_run}")

@@ -14,7 +14,7 @@ from pollux.core.policy import Grant
 from pollux.core.run import Compressed
 from pollux.core.thread import Thread
 from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
-from pollux.stores import rules
+from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
 from pollux.wire.codec import VERSION, Codec, from_json, to_json
 

@@ -53,7 +53,7 @@ from pollux.core.thread import (
     ThreadRenamed,
     step_thread,
 )
-from pollux.engine.change import change_of
+from pollux.engine.ledger import change_of
 from pollux.engine.ports import Change, Store
 
 NOON = 1000.0
