@@ -70,6 +70,7 @@ soak: $(READY) ## The large version of every promise; takes long
 .PHONY: docs-reference
 docs-reference: $(READY) ## Regenerate docs/reference from the source
 	$(BIN)/python -m pollux.config > docs/reference/settings.md
+	$(BIN)/python scripts/reference.py
 
 .PHONY: pins
 pins: $(READY) ## Resolve the dependencies again; `make pins UPGRADE=1` takes newer versions

@@ -1,15 +1,17 @@
 """What the documentation shows must run: Python blocks are executed, commands must exist.
 
 A page's Python blocks run in order in one namespace, in an empty folder. A block is exempt when the line before it is
-`<!-- not run: reason -->`.
+`<!-- not run: reason -->`. A `text` block is what the Python block before it prints.
 """
 
 import importlib.util
+import io
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +19,11 @@ from typing import Any, Final
 import pytest
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
-PAGES: Final = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs/guides").glob("*.md"))]
+PAGES: Final = [
+    REPOSITORY / "README.md",
+    *sorted((REPOSITORY / "docs/guides").glob("*.md")),
+    *sorted((REPOSITORY / "docs/concepts").glob("*.md")),
+]
 BLOCK: Final = re.compile(
     r"(?P<exempt><!-- not run: \S.*? -->\n+)?^(?P<indent>[ ]*)```(?P<language>\w+)\n(?P<body>.*?)^(?P=indent)```\s*$",
     re.MULTILINE | re.DOTALL,
@@ -69,10 +75,15 @@ def test_the_python_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     namespace: dict[str, Any] = {"__name__": "__main__"}
+    printed = io.StringIO()
     for block in blocks_of(page.read_text()):
         if block.language == "python" and not block.is_exempt:
-            # Blank lines in front make a traceback name the page's own line.
-            exec(compile("\n" * (block.line - 1) + block.body, str(page), "exec"), namespace)
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                # Blank lines in front make a traceback name the page's own line.
+                exec(compile("\n" * (block.line - 1) + block.body, str(page), "exec"), namespace)
+        if block.language == "text":
+            assert printed.getvalue() == block.body
 
 
 @pytest.mark.parametrize(("page", "command", "name"), COMMANDS)
