@@ -11,7 +11,7 @@ from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Parent
-from pollux.core.tools import ToolContext
+from pollux.core.tools import Reconciled, ToolContext
 from pollux.engine.engine import Engine, Start
 from pollux.providers.scripted import call, calls, reply
 
@@ -106,6 +106,30 @@ async def test_a_tool_that_fails_is_told_to_the_model(lab: Lab, problem: Excepti
     run = await answer(engine)
     assert run.text == "It failed."
     assert sent(lab.model)[-1] == f"tool: {{'error': {said!r}}}"
+
+
+@pytest.mark.parametrize(
+    ("problem", "repeat", "code"),
+    [
+        (ToolError("refused"), "once", "tool_call_failure"),
+        (ConnectionResetError(), "once", "outcome_unknown"),
+        (ConnectionResetError(), "keyed", "outcome_unknown"),
+        (ConnectionResetError(), "checkable", "tool_call_failure"),
+        (ConnectionResetError(), "repeatable", "tool_call_failure"),
+    ],
+)
+async def test_only_an_error_of_its_own_says_that_a_side_effect_did_not_happen(
+    lab: Lab, problem: Exception, repeat: str, code: str
+):
+    async def body(context: ToolContext, args: dict[str, JSON]) -> object:
+        raise problem
+
+    tool = FakeTool("act", body=body, found=Reconciled("not_done"), repeat=repeat, side_effect=True)
+    engine = await lab.engine(call("act"), reply("It failed."), tools=[tool], rules=[Rule("allow")])
+    run = await answer(engine)
+    assert run.actions[0].outcome is not None
+    assert (run.actions[0].outcome.code, len(tool.ran)) == (code, 1)
+    assert run.status == ("failed" if code == "outcome_unknown" else "completed")
 
 
 async def test_a_tool_that_gives_up_by_itself_is_a_failure_and_is_not_run_again(lab: Lab):

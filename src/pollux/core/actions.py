@@ -4,6 +4,7 @@ The law kept here: nothing starts without leave, nothing starts twice in an epoc
 assumed not to have.
 """
 
+from itertools import takewhile
 from typing import Literal
 
 from pollux.core import turns
@@ -205,7 +206,7 @@ def cancelled(run: Run, *, by: str, reason: CancelReason, at: Instant) -> Run:
 def _add(run: Run, action: Action, at: Instant) -> Run:
     if action.decision is None:
         raise Misfit(f"action_decided needs a decision for action {action.id!r}")
-    if run.action(action.id):
+    if _is_known(run, action):
         raise Misfit(f"action_decided needs a new action, but {action.id!r} is known")
     if action.approval and action.decision.mode != "require_approval":
         raise Misfit(f"action_decided needs no approval for action {action.id!r}, but brings one")
@@ -331,6 +332,12 @@ def _is_safe_to_repeat(action: Action) -> bool:
 
 def _is_attempt(action: Action, epoch: int, attempt: int) -> bool:
     return action.started is not None and (action.started.epoch, action.started.attempt) == (epoch, attempt)
+
+
+def _is_known(run: Run, action: Action) -> bool:
+    """Whether the turn has an action of that name: a superseded one, or one for another call."""
+    earlier = takewhile(lambda old: old.turn == action.turn, reversed(run.done))
+    return any(old.id == action.id for old in (*run.open, *earlier))
 
 
 def _for_call(run: Run, call_id: str) -> Action | None:

@@ -116,7 +116,11 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
     except (Exception, asyncio.CancelledError) as problem:
         _unless_stopped(problem)
         logger.exception("a tool failed")
-        return _action_failed(action, "tool_call_failure", f"the tool failed ({type(problem).__name__})", now())
+        said = f"the tool failed ({type(problem).__name__})"
+        if action.side_effect:
+            # Only an error that the tool raises as its own says that nothing happened.
+            return await _after_stop(run, action, tool, "tool_call_failure", said, now)
+        return _action_failed(action, "tool_call_failure", said, now())
     if action.where == "child":
         return ActionHandedOver(epoch=epoch, action_id=action.id, attempt=attempt, at=now())
     return ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now())

@@ -19,7 +19,7 @@ from pollux.core.events import Event, RunStarted
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
-from pollux.core.run import ApprovalStatus, Run
+from pollux.core.run import ApprovalStatus, Run, evolve
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
 from pollux.stores.audit import Kept, Tip, chained
@@ -290,7 +290,7 @@ def merged(change: Change, after: Thread, stored: Thread | None) -> Thread:
         return after
     if not holds(change, stored):
         return stored
-    return replace(
+    return evolve(
         stored,
         head=after.head,
         open_run=after.open_run,
