@@ -70,7 +70,7 @@ class Ours(Client):
 
     async def run(self, prompt: str, history: ThreadId | None = None, thread: str | None = None) -> str:
         where = history or (ThreadId(thread) if thread else None)
-        run = await self.engine.start(Start(prompt, user=USER, thread_id=where))
+        run = await self.engine.start(Start(prompt, user=USER, thread_id=where, create=True))
         return (await self.engine.wait_settled(run.id)).text
 
     async def stream(self, prompt: str):

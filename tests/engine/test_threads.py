@@ -108,8 +108,14 @@ async def test_a_thread_may_change_its_model_midway(lab: Lab):
 
 async def test_a_thread_with_a_name_of_the_caller_s_begins_on_first_use(lab: Lab):
     engine = await lab.engine(reply("Hi."))
-    run = await answer(engine, thread_id=ThreadId("mine"))
+    run = await answer(engine, thread_id=ThreadId("mine"), create=True)
     assert (run.thread_id, (await engine.queries.thread(ThreadId("mine"), ADA)).head) == ("mine", 2)
+
+
+async def test_an_unknown_thread_is_not_found_unless_it_is_to_be_opened(lab: Lab):
+    engine = await lab.engine()
+    with pytest.raises(NotFound):
+        await ask(engine, thread_id=ThreadId("mine"))
 
 
 async def test_an_unknown_profile_is_not_found(lab: Lab):

@@ -103,7 +103,9 @@ class Walk:
     async def prompt(self) -> None:
         self.prompts += 1
         thread = ThreadId(f"thr_{self.dice.randint(1, 2)}")
-        await ask(self.engine, f"prompt {self.prompts}", thread_id=thread, supersede=self.dice.random() < 0.3)
+        await ask(
+            self.engine, f"prompt {self.prompts}", thread_id=thread, create=True, supersede=self.dice.random() < 0.3
+        )
 
     async def answer(self) -> None:
         questions = await self.engine.queries.approvals(ADA)

@@ -53,6 +53,8 @@ class Start:
     prompt: str | Message
     user: UserId
     thread_id: ThreadId | None = None
+    create: bool = False
+    """Open a thread under that id where there is none."""
     profile: str = "default"
     door: str = "sdk"
     origin: str = ""
@@ -329,9 +331,9 @@ class Engine:
 
     async def _thread_for(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
         thread = await self._store.thread(start.thread_id) if start.thread_id else None
-        if thread is None:
+        if thread is None and (start.thread_id is None or start.create):
             return self._new_thread(start)
-        if thread.user != start.user or thread.erased:
+        if thread is None or thread.user != start.user or thread.erased:
             raise NotFound(f"there is no thread {start.thread_id!r}")
         if thread.open_run is not None:
             if not start.supersede:
