@@ -65,6 +65,7 @@ interop: $(READY) ## Real peers from public registries
 .PHONY: soak
 soak: $(READY) ## The large version of every promise; takes long
 	@scripts/system-packages strace
+	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
 	@scripts/run-marked soak
 
 .PHONY: docs-reference
