@@ -223,7 +223,7 @@ class Worker:
         return self._outside.has("acknowledged", what=what, name=name)
 
     async def _start(self, engine: Engine, run_id: str, story: str) -> None:
-        start = Start(story, USER, run_id=RunId(run_id), thread_id=ThreadId(f"thr_{run_id}"))
+        start = Start(story, USER, run_id=RunId(run_id), thread_id=ThreadId(f"thr_{run_id}"), create=True)
         try:
             await self._insist(lambda: engine.start(start))
         except (Conflict, ThreadBusy):
@@ -251,7 +251,9 @@ class Worker:
         run_id = RunId("run_" + context.key.removeprefix("act_").replace("_", "-"))
         parent = Parent(context.run_id, context.action_id, context.run_id)
         try:
-            await engine.start(Start("keyed", USER, run_id=run_id, thread_id=ThreadId(f"thr_{run_id}"), parent=parent))
+            await engine.start(
+                Start("keyed", USER, run_id=run_id, thread_id=ThreadId(f"thr_{run_id}"), create=True, parent=parent)
+            )
         except (Conflict, ThreadBusy):
             if await self._is_missing(engine, run_id):
                 raise

@@ -115,7 +115,10 @@ class Conflict(PolluxError):
 
 
 class StoreError(PolluxError):
-    """The store could not do it. What was acknowledged before is safe; this was not."""
+    """The store could not do it. What was acknowledged before is safe; this was not acknowledged.
+
+    After an I/O error it may still turn up later: whoever asks again must expect to find it done.
+    """
 
     code = "store_error"
 
