@@ -124,6 +124,8 @@ class CountingIds:
 class FaultyStore:
     """A store with trouble on order: its commits can fail for a while, be held back, or be its process's last act."""
 
+    is_instant = False
+
     def __init__(self, inner: Store) -> None:
         self.inner = inner
         self.commits = 0

@@ -6,6 +6,7 @@ is refused rather than mended.
 
 import hashlib
 import hmac
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -20,10 +21,13 @@ _EXPONENTIAL = 1e21
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT
 _TABLE = str.maketrans(_ESCAPE)
+_simple = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def canonical(value: JSON) -> bytes:
     """The one byte form of a JSON value. Raises ValidationError where there is none."""
+    if _is_simple(value):
+        return _simple.encode(value).encode()
     out: list[str] = []
     _write(value, out, 0)
     return "".join(out).encode()
@@ -44,7 +48,31 @@ def normal(value: JSON) -> JSON:
 
     Raises ValidationError where there is no such value, for the same reasons as `canonical`.
     """
-    return _normal(value, 0)
+    return value if _is_simple(value) else _normal(value, 0)
+
+
+def _is_simple(value: object) -> bool:
+    """Whether it is a flat object of ASCII text, small integers, booleans and nulls, as most arguments are.
+
+    For these the standard library's encoder writes the very form of RFC 8785, several times faster.
+    """
+    if type(value) is not dict:
+        return False
+    for key, item in cast("dict[object, object]", value).items():
+        if type(key) is not str or not key.isascii():
+            return False
+        match item:
+            case str():
+                if type(item) is not str or not item.isascii():
+                    return False
+            case int():
+                if type(item) not in (int, bool) or not -_SAFE <= item <= _SAFE:
+                    return False
+            case None:
+                pass
+            case _:
+                return False
+    return True
 
 
 def _normal(value: JSON, depth: int) -> JSON:

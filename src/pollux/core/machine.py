@@ -51,7 +51,11 @@ def step(run: Run | None, event: Event) -> Run:
     # Late truths still count after the end; a late answer to an approval is told what became of that approval.
     if run.ending and not isinstance(event, (ActionCompleted, ActionFailed, ActionSettled, ApprovalResolved)):
         raise Misfit(f"{_name(event)} needs an open run, but this one is {run.status}", code="run_ended")
-    return evolve(_apply(run, event), version=run.version + 1)
+    after = _apply(run, event)
+    assert after is not run
+    # A value that nobody has seen yet: its number is set in place, since a copy for it alone would double the cost.
+    after.__dict__["version"] = run.version + 1
+    return after
 
 
 def fold(events: Iterable[Event]) -> Run:
@@ -123,12 +127,26 @@ def conclude(run: Run, at: Instant) -> RunCompleted | RunFailed | RunCancelled |
 
 def pending(run: Run) -> tuple[Effect, ...]:
     """What the world owes the run now."""
+    global _last
+    # Asked several times about each state, by whoever commits, drives and waits: the last answer is kept.
+    known, owed = _last
+    if known is run:
+        return owed
+    owed = tuple(_owed(run))
+    _last = (run, owed)
+    return owed
+
+
+_last: tuple[Run | None, tuple[Effect, ...]] = (None, ())
+
+
+def _owed(run: Run) -> Iterable[Effect]:
     if run.ending:
         return ()
     if run.cancel:
-        return tuple(_reconcile(action) for action in run.open if _needs_look(action))
+        return (_reconcile(action) for action in run.open if _needs_look(action))
     if run.calls:
-        return tuple(_owed_for_calls(run))
+        return _owed_for_calls(run)
     if run.closing or run.retry_at is not None:
         return ()
     if turns.is_summary_due(run):

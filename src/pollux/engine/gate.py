@@ -293,6 +293,8 @@ class Toolbox(Mapping[str, Tool]):
         if problem is not None:
             where = "/".join(str(step) for step in problem.instance_path) or "the arguments"
             raise ValidationError(f"{where}: {problem.message}")
+        # What the model asked for stays as it was, whatever the tool does with what it is given.
+        checked = dict(checked) if checked is args else checked
         prepared = self._tools[name].prepare(checked)
         return checked if prepared is checked else cast("dict[str, JSON]", normal(prepared))
 

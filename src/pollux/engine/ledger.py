@@ -265,14 +265,15 @@ def change_of(
             head=after.head + len(after.messages),
             open_run=None if after.ending else after.id,
             context_tokens=after.context_tokens,
-            updated_at=at,
+            # Threads are listed by this: to write it with every fact would cost an index page each time.
+            updated_at=at if before is None or after.ending else thread.updated_at,
         ),
         thread_events=thread_events,
         first_message=after.head + said + 1,
         messages=after.messages[said:],
-        approvals=tuple(_approval_rows(after, touched)),
-        grants=tuple(grant for event in events for grant in _grants(after, event)),
-        audit=tuple(_audit(before, after, events, touched)),
+        approvals=tuple(_approval_rows(after, touched)) if touched else (),
+        grants=tuple(grant for event in events for grant in _grants(after, event)) if touched else (),
+        audit=tuple(_audit(before, after, events, touched)) if touched else (),
     )
 
 

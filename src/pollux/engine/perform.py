@@ -5,6 +5,7 @@ import logging
 import math
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
@@ -108,7 +109,8 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
     epoch, attempt = action.started.epoch, action.started.attempt
     try:
         async with asyncio.timeout(tool.spec.timeout):
-            result = await tool.run(context_for(run, action), action.args)
+            # A copy: what was decided on and journalled must not change under a tool's hands.
+            result = await tool.run(context_for(run, action), deepcopy(action.args))
     except TimeoutError:
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
     except PolluxError as problem:

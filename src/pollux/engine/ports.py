@@ -142,6 +142,11 @@ class Store(Protocol):
     Methods that take a `user` answer only for that owner: an unknown id and somebody else's look alike.
     """
 
+    @property
+    def is_instant(self) -> bool:
+        """Whether a commit never waits, so that a caller cannot leave in the middle of one."""
+        ...
+
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...

@@ -31,6 +31,8 @@ from pollux.wire.codec import Erased
 class MemoryStore:
     """Keeps everything in this process, and nothing after it."""
 
+    is_instant = True
+
     def __init__(self, *, key: bytes | None = None, heads: Path | None = None) -> None:
         self._key = key or token_bytes(32)
         self._heads = Heads(heads, self._key) if heads else None

@@ -45,6 +45,8 @@ class SqliteStore:
     `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended.
     """
 
+    is_instant = False
+
     def __init__(self, path: Path | str, *, key: bytes, heads: Path | None = None) -> None:
         self._path = Path(path)
         self._key = key
