@@ -167,6 +167,7 @@ async def test_an_answer_that_begins_anew_takes_its_text_back(lab: Lab):
     look = asyncio.Event()
     engine = await lab.engine(held(look, chunks(["no", "thing"], stop="bad_call")), chunks(["Right."]))
     viewer = Viewer(engine, await ask(engine, live=True))
+    await asyncio.sleep(0)  # Let it take its seat: a store that never waits leaves no other chance.
     look.set()
     items = await viewer.end()
     assert [item for item in items if isinstance(item, TurnRestarted)] == [TurnRestarted(1, 2)]
@@ -177,6 +178,7 @@ async def test_a_failed_call_s_text_is_followed_by_the_failure(lab: Lab):
     look = asyncio.Event()
     engine = await lab.engine(held(look, fail("server", after="I was")))
     viewer = Viewer(engine, await ask(engine, live=True))
+    await asyncio.sleep(0)  # Let it take its seat: a store that never waits leaves no other chance.
     look.set()
     items = await viewer.end()
     assert text(items) == "I was"
