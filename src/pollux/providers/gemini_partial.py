@@ -14,6 +14,10 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|\[['\"](.+?)['\"]\]")
 _MAX_INDEX = 10_000
 
 
+PIECEMEAL = frozenset({"willContinue", "will_continue", "partialArgs", "partial_args"})
+"""A call with one of these is to be continued, or brings its arguments in pieces."""
+
+
 class PartialCall:
     """One call being put together. `add` says whether it is whole."""
 
@@ -21,11 +25,6 @@ class PartialCall:
         self._part: dict[str, Any] = {}
         self._call: dict[str, Any] = {}
         self._args: dict[str, JSON] = {}
-
-    @staticmethod
-    def begins(call: Mapping[str, Any]) -> bool:
-        """Whether more of this call is to come, or its arguments come in pieces."""
-        return any(key in call for key in ("willContinue", "will_continue", "partialArgs", "partial_args"))
 
     def add(self, part: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
         """Take the next piece. True when the call is whole."""

@@ -15,7 +15,7 @@ from pollux.core.events import Stop
 from pollux.core.messages import JSON, NO_USAGE, Blob, FileRef, Message, Native, Part, Text, Thought, ToolCall, Usage
 from pollux.engine.model import Done, ModelEvent, NativePart, TextDelta, ThoughtDelta
 from pollux.providers.encoding import mint_call_id, to_json
-from pollux.providers.gemini_partial import PartialCall
+from pollux.providers.gemini_partial import PIECEMEAL, PartialCall
 from pollux.providers.gemini_request import NAME
 
 _BLOCKED = {
@@ -193,7 +193,7 @@ class GeminiFold:
             events.append(TextDelta(text))
 
     def _call(self, part: dict[str, Any], call: dict[str, Any], events: list[ModelEvent]) -> None:
-        if self._partial is not None or PartialCall.begins(call):
+        if self._partial is not None or not PIECEMEAL.isdisjoint(call):
             self._partial = self._partial or PartialCall()
             if not self._partial.add(part, call):
                 return
