@@ -1,5 +1,6 @@
 """The command line. Nothing is imported before it is known to be needed: `pollux version` must be instant."""
 
+import os
 import sys
 
 USAGE = """\
@@ -15,8 +16,27 @@ commands:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; the result is the exit code."""
-    arguments = sys.argv[1:] if argv is None else argv
+    """Run one command; the result is the exit code. What goes wrong is said in one line on standard error."""
+    try:
+        code = _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except Exception as problem:
+        from pollux.core.errors import PolluxError
+
+        if not isinstance(problem, PolluxError):
+            raise
+        print(f"pollux: {problem}", file=sys.stderr)
+        return 2 if problem.code in ("usage", "config") else 1
+    return code
+
+
+def _run(arguments: list[str]) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     match command:
         case "version" | "--version" | "-V":

@@ -81,9 +81,8 @@ def main(argv: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="pollux-demo-") as home:
         try:
             asyncio.run(_run(Path(home), os.environ))
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            sys.stdout.write("\n")
-            return 130
+        except asyncio.CancelledError:
+            return 143
     return 0
 
 

@@ -1,0 +1,104 @@
+"""The composition root: which adapters are picked, and keys that are made once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pollux.bootstrap import Registry, open_store, read_key, running_engine
+from pollux.config import ConfigError, Settings, read_settings
+from pollux.core.errors import MissingCredential, ValidationError
+from pollux.core.ids import UserId
+from pollux.core.redact import Secret
+from pollux.emulator import run_emulator
+from pollux.engine.engine import Start
+from pollux.stores.sqlite import SqliteStore
+
+
+def settings(home: Path, **environ: str) -> Settings:
+    return read_settings({"POLLUX_HOME": str(home), **environ}, cwd=home)
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("gemini-3.8-flash", "gemini"),
+        ("gpt-5", "openai"),
+        ("o3", "openai"),
+        ("ollama/llama3", "openai"),
+        ("openai:http://127.0.0.1:1/v1/some-model", "openai"),
+    ],
+)
+async def test_a_model_s_name_tells_its_provider(tmp_path: Path, model: str, provider: str):
+    registry = Registry(settings(tmp_path, GEMINI_API_KEY="g", OPENAI_API_KEY="o"))
+    assert registry(model).name == provider
+    await registry.close()
+
+
+@pytest.mark.parametrize("model", ["gemini-3.8-flash", "gpt-5"])
+def test_without_its_key_a_provider_is_not_made(tmp_path: Path, model: str):
+    with pytest.raises(MissingCredential, match="is not set"):
+        Registry(settings(tmp_path))(model)
+
+
+@pytest.mark.parametrize("model", ["nonsense", "claude-opus"])
+def test_a_model_that_nobody_here_offers_is_a_usage_error(tmp_path: Path, model: str):
+    with pytest.raises(ValidationError):
+        Registry(settings(tmp_path))(model)
+
+
+async def test_the_same_provider_serves_every_model_of_its_kind(tmp_path: Path):
+    registry = Registry(settings(tmp_path, GEMINI_API_KEY="g"))
+    assert registry("gemini-3.8-flash") is registry("gemini-2.5-flash")
+    await registry.close()
+
+
+def test_first_starts_at_the_same_time_agree_on_one_key(tmp_path: Path):
+    with ThreadPoolExecutor(8) as starts:
+        keys = set(starts.map(read_key, [tmp_path / "audit.key"] * 32))
+    assert len(keys) == 1
+    assert (tmp_path / "audit.key").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.key"]
+
+
+def test_a_key_of_the_wrong_length_is_refused(tmp_path: Path):
+    (tmp_path / "audit.key").write_bytes(b"short")
+    with pytest.raises(ConfigError, match="Restore it from a backup"):
+        read_key(tmp_path / "audit.key")
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path: Path):
+    with pytest.raises(ConfigError, match="Check POLLUX_HOME"):
+        read_key(tmp_path / "nowhere" / "audit.key")
+
+
+def test_the_store_is_a_file_in_the_home_of_its_owner_alone(tmp_path: Path):
+    store = open_store(settings(tmp_path / "home"))
+    assert isinstance(store, SqliteStore)
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
+
+
+def test_postgresql_is_refused_with_a_reason(tmp_path: Path):
+    with pytest.raises(ConfigError, match="PostgreSQL"):
+        open_store(replace(settings(tmp_path), store=Secret("postgresql://db")))
+
+
+async def test_an_engine_made_from_settings_answers(tmp_path: Path):
+    async with run_emulator(port=0) as emulator:
+        made = settings(tmp_path, GEMINI_API_KEY="k", GOOGLE_GEMINI_BASE_URL=emulator.url)
+        async with running_engine(made) as engine:
+            run = await engine.start(Start("say hello", user=UserId("ada")))
+            run = await engine.wait_settled(run.id, seconds=10)
+    assert (run.status, run.text) == ("completed", "hello")
+
+
+async def test_a_model_named_with_its_address_is_asked_for_by_its_own_name(tmp_path: Path):
+    async with run_emulator(port=0) as emulator:
+        made = settings(tmp_path, OPENAI_API_KEY="k")
+        async with running_engine(made) as engine:
+            model = f"openai:{emulator.url}/v1/gemini-3.8-flash"
+            run = await engine.start(Start("say hello", user=UserId("ada"), model=model))
+            run = await engine.wait_settled(run.id, seconds=10)
+        assert run.text == "hello"
+        assert [request.body["model"] for request in emulator.requests if request.body] == ["gemini-3.8-flash"]
