@@ -144,9 +144,10 @@ class Feed:
         if run.turn != self.run.turn or run.ending:
             self._forget_text()
         self.run, self.thread = run, thread
-        for event in events:
-            seq += 1
-            self._publish(Recorded(seq, event))
+        if self.watchers:
+            for event in events:
+                seq += 1
+                self._publish(Recorded(seq, event))
         self.nudge()
 
     def show(self, turn: int, attempt: int, kind: Literal["text", "thought"], text: str) -> None:

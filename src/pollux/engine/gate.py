@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 PREVIEW_LENGTH = 2_000
 MAX_OFFERS = 1_000
 
-Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...]]
+Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...], frozenset[str]]
+"""The tools that the model hears of, the rules it is under, and the tools' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,16 @@ class Gate:
             rules = (*self._rules, *profile.rules)
             if len(self._offers) >= MAX_OFFERS:
                 self._offers.clear()
-            known = self._offers[key] = _offered_tools(run, profile, self.toolbox, rules), rules
+            specs = _offered_tools(run, profile, self.toolbox, rules)
+            known = self._offers[key] = specs, rules, frozenset(spec.name for spec in specs)
         return known
 
     async def terms_for(self, run: Run, *, granted: bool = True) -> Terms:
         """What to decide under, as of now. Grants are read from the store; those who need none are spared that."""
-        specs, rules = self.offer_of(run)
+        _, rules, offered = self.offer_of(run)
         return Terms(
             toolbox=self.toolbox,
-            offered=frozenset(spec.name for spec in specs),
+            offered=offered,
             rules=rules,
             grants=await self._store.grants(run.user) if granted else (),
             now=self.clock.now(),
@@ -97,10 +99,11 @@ class Gate:
 class Followed:
     """What follows at once from a state: endings for everybody; decisions and announcements for the driver."""
 
-    __slots__ = ("_decided", "_gate", "_terms")
+    __slots__ = ("_decided", "_gate", "_grantless", "_terms")
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
+        self._grantless: Terms | None = None
         self._terms: Terms | None = None
         self._decided: set[ActionId] = set()
 
@@ -118,7 +121,7 @@ class Followed:
                 case RunTool(begun=False, action_id=action_id):
                     # Decided in this very transaction: asking again could only repeat the answer.
                     is_fresh = action_id in self._decided
-                    terms = await gate.terms_for(run, granted=not is_fresh)
+                    terms = (self._grantless if is_fresh else None) or await gate.terms_for(run)
                     return begin(run, _known(run, action_id), terms, is_fresh=is_fresh)
                 case _:
                     pass
@@ -126,7 +129,9 @@ class Followed:
 
     async def _authorize(self, run: Run, call: ToolCall) -> Event:
         """A grant can only turn a question into leave: where there is no question, none needs to be read."""
-        decision = authorize(run, call, self._terms or await self._gate.terms_for(run, granted=False))
+        if self._grantless is None:
+            self._grantless = await self._gate.terms_for(run, granted=False)
+        decision = authorize(run, call, self._terms or self._grantless)
         if isinstance(decision, ActionDecided):
             if self._terms is None and not _is_allowed(decision.action):
                 self._terms = await self._gate.terms_for(run)

@@ -5,6 +5,7 @@ import logging
 import math
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 RECONCILE_SECONDS = 30.0
 MIN_OUTPUT = 16
+UNLIMITED = nullcontext()
+PLAIN = frozenset({str, int, float, bool, type(None)})
 MAX_DEPTH = 50
 MAX_TEXT = 10_000_000
 
@@ -107,10 +110,11 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
     """Execute an action whose start is in the journal."""
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
+    # A copy: what was decided on and journalled must not change under a tool's hands.
+    args = {name: value if type(value) in PLAIN else deepcopy(value) for name, value in action.args.items()}
     try:
-        async with asyncio.timeout(tool.spec.timeout):
-            # A copy: what was decided on and journalled must not change under a tool's hands.
-            result = await tool.run(context_for(run, action), deepcopy(action.args))
+        async with asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else UNLIMITED:
+            result = await tool.run(context_for(run, action), args)
     except TimeoutError:
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
     except PolluxError as problem:
