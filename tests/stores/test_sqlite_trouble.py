@@ -206,7 +206,8 @@ async def test_the_log_is_brought_into_the_database_as_it_grows(tmp_path: Path):
         await Story(str(number)).start(store, "words " * 50_000)
         sizes.append((tmp_path / "pollux.db-wal").stat().st_size)
     assert max(sizes) < 8 * 1024 * 1024
-    assert sorted(sizes) != sizes
+    # It has been brought in, and begins anew over the blocks it has.
+    assert len(set(sizes[-10:])) == 1
     await store.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pollux.db", "pollux.db.lock"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pollux.core.errors import PolluxError, StoreError
 from pollux.stores.filelock import FileLock
@@ -23,8 +23,11 @@ from pollux.stores.troubles import breaks_the_connection, explained, is_the_worl
 logger = logging.getLogger(__name__)
 
 LARGEST_GROUP = 256
-CHECKPOINT_BYTES = 4 * 1024 * 1024
-"""The write-ahead log is brought into the database when it has grown by so much."""
+CHECKPOINT_CHANGES = 100
+LOG_BYTES = 4 * 1024 * 1024
+"""The write-ahead log is brought into the database after so many changes, or when it has grown by so much."""
+LARGEST_LOG = 64 * 1024 * 1024
+"""A log that grew beyond this is cut off when it is brought in."""
 
 Item = TypeVar("Item")
 T = TypeVar("T")
@@ -66,7 +69,8 @@ class Writer(Generic[Item]):
         self._lock = lock
         self._queue: SimpleQueue[_Job[Item] | None] = SimpleQueue()
         self._db: sqlite3.Connection | None = None
-        self._checkpoint_at = CHECKPOINT_BYTES
+        self._unmerged = 0
+        self._room = LOG_BYTES
         self._thread = threading.Thread(target=self._work, name="pollux-writer", daemon=True)
         self._thread.start()
 
@@ -116,7 +120,7 @@ class Writer(Generic[Item]):
         if group:
             self._guarded(group, self._commit)
             _tell(group)
-            self._checkpoint_if_due()
+            self._checkpoint_if_due(len(group))
         if call:
             self._guarded([call], self._run)
             _tell([call])
@@ -195,22 +199,22 @@ class Writer(Generic[Item]):
             self._db.close()
             self._db = None
 
-    def _checkpoint_if_due(self) -> None:
+    def _checkpoint_if_due(self, written: int) -> None:
+        self._unmerged += written
         try:
             size = os.stat(self._log).st_size
-        except OSError:
-            return
-        if size < self._checkpoint_at:
-            return
-        try:
+            if self._unmerged < CHECKPOINT_CHANGES and size <= self._room:
+                return
+            # A log that begins anew writes over blocks it has: cheaper than one that is cut off and grows again.
             with self._lock:
-                is_busy = checkpoint(self._connected())
-        except (sqlite3.Error, StoreError) as problem:
+                is_busy = checkpoint(self._connected(), "TRUNCATE" if size > LARGEST_LOG else "RESTART")
+        except (sqlite3.Error, StoreError, OSError) as problem:
             # Everything acknowledged is safe in the log.
             logger.warning("the store's log could not be brought into the database: %s", problem)
-            is_busy = True
+            size, is_busy = self._room, True
         # With a reader in the way the log only grows; the next try waits until it has grown by as much again.
-        self._checkpoint_at = CHECKPOINT_BYTES + (size if is_busy else 0)
+        self._room = max(size, LOG_BYTES) + (LOG_BYTES if is_busy else 0)
+        self._unmerged = 0
 
     def _refuse_the_rest(self) -> None:
         """Those who came after the end."""
@@ -234,13 +238,16 @@ class Writer(Generic[Item]):
         self._lock.close()
 
 
-def checkpoint(db: sqlite3.Connection) -> bool:
-    """Bring the log into the database and empty it. True if a reader was in the way. The caller holds the file lock."""
+def checkpoint(db: sqlite3.Connection, mode: Literal["RESTART", "TRUNCATE"] = "TRUNCATE") -> bool:
+    """Bring the log into the database. True if a reader was in the way. The caller holds the file lock.
+
+    What was erased is gone from the file only after TRUNCATE.
+    """
     # A long reading must not make everybody wait who wants to write.
     patience = db.execute("PRAGMA busy_timeout").fetchone()[0]
     db.execute("PRAGMA busy_timeout = 20")
     try:
-        return bool(db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+        return bool(db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0])
     finally:
         db.execute(f"PRAGMA busy_timeout = {patience}")
 
