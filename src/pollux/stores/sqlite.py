@@ -87,7 +87,8 @@ class SqliteStore:
         self._drivers.close()
 
     async def commit(self, change: Change) -> None:
-        await self._opened().write(rows.prepare(change, self._codec))
+        prepared = rows.prepare(change, self._codec)
+        await self._opened().write(prepared, sum(len(body) for _, _, body in prepared.contents))
 
     async def run(self, run_id: RunId) -> Run | None:
         journal = await self.journal(run_id)

@@ -7,7 +7,6 @@ itself fails, everybody in it is told and nothing is acknowledged.
 
 import asyncio
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -23,11 +22,12 @@ from pollux.stores.troubles import breaks_the_connection, explained, is_the_worl
 logger = logging.getLogger(__name__)
 
 LARGEST_GROUP = 256
-CHECKPOINT_CHANGES = 100
 LOG_BYTES = 4 * 1024 * 1024
-"""The write-ahead log is brought into the database after so many changes, or when it has grown by so much."""
+"""The write-ahead log is brought into the database when about so much has been written to it."""
 LARGEST_LOG = 64 * 1024 * 1024
 """A log that grew beyond this is cut off when it is brought in."""
+OVERHEAD = 40_000
+"""What a change costs in the log beside its bodies: the pages it touches."""
 
 Item = TypeVar("Item")
 T = TypeVar("T")
@@ -38,6 +38,7 @@ class _Job(Generic[Item]):
     loop: asyncio.AbstractEventLoop
     done: asyncio.Future[Any]
     item: Item | None = None
+    size: int = 0
     call: Callable[[sqlite3.Connection], Any] | None = None
     outcome: Any = None
     error: Exception | None = None
@@ -61,7 +62,6 @@ class Writer(Generic[Item]):
         lock: FileLock,
     ) -> None:
         self._path = path
-        self._log = f"{path}-wal"
         self._connect = connect
         self._write = write
         self._committed = committed
@@ -69,16 +69,16 @@ class Writer(Generic[Item]):
         self._lock = lock
         self._queue: SimpleQueue[_Job[Item] | None] = SimpleQueue()
         self._db: sqlite3.Connection | None = None
-        self._unmerged = 0
+        self._log = 0
         self._room = LOG_BYTES
         self._thread = threading.Thread(target=self._work, name="pollux-writer", daemon=True)
         self._thread.start()
 
-    async def write(self, item: Item) -> None:
-        """Write one item. It may still be written when the caller is cancelled meanwhile."""
+    async def write(self, item: Item, size: int = 0) -> None:
+        """Write one item, with so many bytes in it. It may still be written when the caller is cancelled meanwhile."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        self._queue.put(_Job(loop, done, item))
+        self._queue.put(_Job(loop, done, item, OVERHEAD + size))
         await done
 
     async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
@@ -120,7 +120,7 @@ class Writer(Generic[Item]):
         if group:
             self._guarded(group, self._commit)
             _tell(group)
-            self._checkpoint_if_due(len(group))
+            self._checkpoint_if_due(sum(job.size for job in group))
         if call:
             self._guarded([call], self._run)
             _tell([call])
@@ -200,21 +200,22 @@ class Writer(Generic[Item]):
             self._db = None
 
     def _checkpoint_if_due(self, written: int) -> None:
-        self._unmerged += written
+        self._log += written
+        if self._log < self._room:
+            return
         try:
-            size = os.stat(self._log).st_size
-            if self._unmerged < CHECKPOINT_CHANGES and size <= self._room:
-                return
             # A log that begins anew writes over blocks it has: cheaper than one that is cut off and grows again.
             with self._lock:
-                is_busy = checkpoint(self._connected(), "TRUNCATE" if size > LARGEST_LOG else "RESTART")
-        except (sqlite3.Error, StoreError, OSError) as problem:
+                is_busy = checkpoint(self._connected(), "TRUNCATE" if self._log > LARGEST_LOG else "RESTART")
+        except (sqlite3.Error, StoreError) as problem:
             # Everything acknowledged is safe in the log.
             logger.warning("the store's log could not be brought into the database: %s", problem)
-            size, is_busy = self._room, True
-        # With a reader in the way the log only grows; the next try waits until it has grown by as much again.
-        self._room = max(size, LOG_BYTES) + (LOG_BYTES if is_busy else 0)
-        self._unmerged = 0
+            is_busy = True
+        if is_busy:
+            # With a reader in the way the log only grows; the next try waits until it has grown by as much again.
+            self._room = self._log + LOG_BYTES
+        else:
+            self._log, self._room = 0, LOG_BYTES
 
     def _refuse_the_rest(self) -> None:
         """Those who came after the end."""
