@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Se
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pollux.config import ConfigError, Settings, explain_missing, model_ref
 from pollux.core.errors import MissingCredential, ValidationError
@@ -20,7 +22,11 @@ from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 
+if TYPE_CHECKING:
+    from pollux.providers.http import Http
+
 KEY_BYTES = 32
+_PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
 @asynccontextmanager
@@ -98,8 +104,9 @@ def read_key(path: Path) -> bytes:
 class Registry:
     """Finds the provider for a model's name, and makes each one once."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str] = os.environ) -> None:
         self._settings = settings
+        self._environ = environ
         self._made: dict[tuple[str, str], Provider] = {}
 
     def __call__(self, model: str) -> Provider:
@@ -126,16 +133,30 @@ class Registry:
         if name == "gemini":
             from pollux.providers.gemini import GeminiProvider
 
-            return GeminiProvider(_needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url)
+            key, url = _needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url
+            return GeminiProvider(key, url, self._http(url))
         if name in ("openai", "ollama"):
             from pollux.providers.openai import OpenAIProvider
 
             if name == "ollama":
-                return OpenAIProvider(None, settings.ollama_host.rstrip("/") + "/v1")
-            if base_url is not None:
-                return OpenAIProvider(settings.openai_api_key, base_url)
-            return OpenAIProvider(_needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url)
+                key, url = None, settings.ollama_host.rstrip("/") + "/v1"
+            elif base_url is not None:
+                key, url = settings.openai_api_key, base_url
+            else:
+                key, url = _needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url
+            return OpenAIProvider(key, url, self._http(url))
         raise ValidationError(f"models of {name} are not supported by this version", code="usage")
+
+    def _http(self, base_url: str) -> "Http":
+        """The light client, or the one that knows proxies where the environment names one."""
+        names = (*_PROXIES, *(name.lower() for name in _PROXIES))
+        if not _is_loopback(base_url) and any(self._environ.get(name) for name in names):
+            from pollux.providers.http import AiohttpHttp
+
+            return AiohttpHttp(proxies_from_environment=True)
+        from pollux.providers.light import LightHttp
+
+        return LightHttp()
 
 
 class Renamed:
@@ -166,3 +187,8 @@ def _needed(key: Secret | None, name: str) -> Secret:
     if key is None:
         raise MissingCredential(explain_missing(name))
     return key
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,4 +1,4 @@
-"""Gemini's provider against the emulator: the conformance suite."""
+"""Gemini's provider against the emulator: the conformance suite, on both HTTP clients."""
 
 from collections.abc import AsyncGenerator
 
@@ -7,6 +7,8 @@ import pytest
 from pollux.core.redact import Secret
 from pollux.emulator.server import run_emulator
 from pollux.providers.gemini import GeminiProvider
+from pollux.providers.http import AiohttpHttp
+from pollux.providers.light import LightHttp
 from pollux.testing.provider_lab import ProviderLab
 from pollux.testing.provider_suite import ProviderSuite
 
@@ -14,11 +16,14 @@ KEY = "AIza-canary-key-0001"
 
 
 class TestGemini(ProviderSuite):
-    @pytest.fixture
-    async def lab(self) -> AsyncGenerator[ProviderLab]:
+    @pytest.fixture(params=[LightHttp, AiohttpHttp])
+    async def lab(self, request: pytest.FixtureRequest) -> AsyncGenerator[ProviderLab]:
         async with run_emulator() as emulator:
             lab = ProviderLab(
-                emulator, lambda url: GeminiProvider(Secret(KEY), url), model="gemini-3.8-flash", secret=KEY
+                emulator,
+                lambda url: GeminiProvider(Secret(KEY), url, request.param()),
+                model="gemini-3.8-flash",
+                secret=KEY,
             )
             yield lab
             await lab.provider.close()

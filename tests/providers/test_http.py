@@ -1,4 +1,4 @@
-"""The HTTP port on aiohttp: bounds, failures, and nothing left open."""
+"""The HTTP port, on both of its clients: bounds, failures, and nothing left open."""
 
 import asyncio
 import gc
@@ -6,15 +6,26 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import AsyncGenerator
 
 import pytest
 
 from pollux.core.errors import ModelError
-from pollux.providers.http import AiohttpHttp
+from pollux.providers.http import AiohttpHttp, Http
+from pollux.providers.light import LightHttp
 from pollux.testing.provider_lab import Talk, http_answer, saying, serving
 
+CLIENTS = [LightHttp, AiohttpHttp]
 
-async def get(http: AiohttpHttp, url: str, *, idle: float = 2, total: float = 5, limit: int = 1000) -> bytes:
+
+@pytest.fixture(params=CLIENTS)
+async def http(request: pytest.FixtureRequest) -> AsyncGenerator[Http]:
+    client: Http = request.param()
+    yield client
+    await client.close()
+
+
+async def get(http: Http, url: str, *, idle: float = 2, total: float = 5, limit: int = 1000) -> bytes:
     async with http.get(url, {}, idle=idle, total=total) as response:
         return await response.read_all(limit)
 
@@ -30,48 +41,40 @@ def dripping(pause: float) -> Talk:
     return talk
 
 
-async def test_a_body_is_read_whole_or_as_it_comes():
-    http = AiohttpHttp()
+async def test_a_body_is_read_whole_or_as_it_comes(http: Http):
     async with serving(saying(http_answer(418, b"short and stout", "X-Tea: yes"))) as url:
         assert await get(http, url) == b"short and stout"
         async with http.post(url, {"A": "b"}, b"body", idle=2, total=5) as response:
             assert (response.status, response.headers["x-tea"]) == (418, "yes")
             assert await response.read_some() == b"short and stout"
             assert await response.read_some() == b""
-    await http.close()
 
 
-async def test_a_body_larger_than_allowed_is_refused():
-    http = AiohttpHttp()
+async def test_a_body_larger_than_allowed_is_refused(http: Http):
     async with serving(saying(http_answer(200, b"x" * 2000))) as url:
         with pytest.raises(ModelError, match="more than 1000 bytes") as caught:
             await get(http, url)
     assert caught.value.kind == "protocol"
-    await http.close()
 
 
 @pytest.mark.parametrize(("pause", "idle", "total"), [(30, 0.1, 5), (0.02, 5, 0.2)], ids=["idle", "total"])
-async def test_both_bounds_end_a_body_that_does_not(pause: float, idle: float, total: float):
-    http = AiohttpHttp()
+async def test_both_bounds_end_a_body_that_does_not(http: Http, pause: float, idle: float, total: float):
     async with serving(dripping(pause)) as url:
         started = time.monotonic()
         with pytest.raises(ModelError) as caught:
             await get(http, url, idle=idle, total=total)
         assert caught.value.kind == "timeout"
         assert time.monotonic() - started < 2
-        await http.close()
 
 
-async def test_a_reader_who_takes_his_time_is_not_a_silent_server():
-    http = AiohttpHttp()
+async def test_a_reader_who_takes_his_time_is_not_a_silent_server(http: Http):
     answering = serving(saying(http_answer(200, b"all of it")))
     async with answering as url, http.get(url, {}, idle=0.1, total=5) as response:
         await asyncio.sleep(0.3)
         assert await response.read_all() == b"all of it"
-    await http.close()
 
 
-async def test_a_connection_is_used_again_only_when_its_answer_was_read():
+async def test_a_connection_is_used_again_only_when_its_answer_was_read(http: Http):
     connections: list[int] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -80,7 +83,6 @@ async def test_a_connection_is_used_again_only_when_its_answer_was_read():
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
             writer.write(b"bo" if head.startswith(b"GET /half") else b"body")
 
-    http = AiohttpHttp()
     async with serving(talk) as url:
         for _ in range(3):
             await get(http, url)
@@ -88,22 +90,22 @@ async def test_a_connection_is_used_again_only_when_its_answer_was_read():
         async with http.get(f"{url}/half", {}, idle=2, total=5):
             pass
         await get(http, url)
-        await http.close()
     assert len(connections) == 2
 
 
-async def test_the_address_is_shown_without_what_is_private_in_it():
-    http = AiohttpHttp()
+async def test_the_address_is_shown_without_what_is_private_in_it(http: Http):
     async with serving(saying(b"")) as url:
         private = url.replace("//", "//me:hunter22@") + "/path?key=hunter33"
         with pytest.raises(ModelError) as caught:
             await get(http, private)
     assert "127.0.0.1" in str(caught.value) and "hunter" not in str(caught.value)
-    await http.close()
 
 
-def test_each_event_loop_has_its_own_connections_and_none_is_left_over(recwarn: pytest.WarningsRecorder):
-    http = AiohttpHttp()
+@pytest.mark.parametrize("client", CLIENTS)
+def test_each_event_loop_has_its_own_connections_and_none_is_left_over(
+    client: type[LightHttp] | type[AiohttpHttp], recwarn: pytest.WarningsRecorder
+):
+    http = client()
 
     async def once() -> None:
         async with serving(saying(http_answer(200, b"ok"))) as url:
@@ -116,8 +118,7 @@ def test_each_event_loop_has_its_own_connections_and_none_is_left_over(recwarn: 
     assert not recwarn.list
 
 
-async def test_closing_reaches_a_loop_in_another_thread():
-    http = AiohttpHttp()
+async def test_closing_reaches_a_loop_in_another_thread(http: Http):
     ready, finish = threading.Event(), threading.Event()
 
     async def elsewhere() -> None:

@@ -16,7 +16,8 @@ from pollux.providers.encoding import ToolCache, names_sent
 from pollux.providers.exchange import Prepared, exchange
 from pollux.providers.gemini_reply import GeminiFold
 from pollux.providers.gemini_request import NAME, TOOL_NAME, encode_count, encode_request, encode_tools
-from pollux.providers.http import AiohttpHttp, Http, Response
+from pollux.providers.http import Http, Response
+from pollux.providers.light import LightHttp
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
 
 BASE_URL = "https://generativelanguage.googleapis.com"
@@ -53,7 +54,7 @@ class GeminiProvider:
         key = api_key if isinstance(api_key, Secret) else Secret(api_key)
         self._secrets = (key,)
         self._root = f"{base_url.rstrip('/')}/v1beta"
-        self._http = http or AiohttpHttp()
+        self._http = http or LightHttp()
         self._headers = {"x-goog-api-key": key.reveal(), "Content-Type": "application/json"}
         self._tools = ToolCache(encode_tools, lambda specs: names_sent((spec.name for spec in specs), TOOL_NAME))
 

@@ -55,6 +55,28 @@ class Http(Protocol):
     async def close(self) -> None: ...
 
 
+async def read_within(response: Response, limit: int, host: str) -> bytes:
+    """The rest of a body. Raises ModelError when it is larger than `limit`."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := await response.read_some():
+        size += len(piece)
+        if size > limit:
+            raise ModelError(f"{host} sent more than {limit} bytes in one answer", kind="protocol")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def timed_out(host: str, why: str) -> ModelError:
+    """A wait that came to its bound."""
+    return ModelError(f"{host}: {why}", kind="timeout")
+
+
+def host_of(url: str) -> str:
+    """The host to show to people: a user name or key in an address is nobody's business."""
+    return urlsplit(url).netloc.rpartition("@")[2] or "the model service"
+
+
 class AiohttpHttp:
     """HTTP by aiohttp, imported at the first request, with one pool of connections for each running event loop."""
 
@@ -141,7 +163,7 @@ class _Sending:
                     self._method, self._url, headers=self._headers, data=self._body, allow_redirects=False
                 )
         except TimeoutError:
-            raise _timeout(self._url, f"no answer within {first:g} s") from None
+            raise timed_out(host_of(self._url), f"no answer within {first:g} s") from None
         except _transport_errors() as error:
             raise _failure(self._url, error) from error
         self._response = _AiohttpResponse(answer, self._url, self._idle, self._total, deadline)
@@ -185,14 +207,7 @@ class _AiohttpResponse:
             self._waiting_since = None
 
     async def read_all(self, limit: int = MAX_BODY) -> bytes:
-        pieces: list[bytes] = []
-        size = 0
-        while piece := await self.read_some():
-            size += len(piece)
-            if size > limit:
-                raise ModelError(f"{_host(self._url)} sent more than {limit} bytes in one answer", kind="protocol")
-            pieces.append(piece)
-        return b"".join(pieces)
+        return await read_within(self, limit, host_of(self._url))
 
     def release(self) -> None:
         """Give the connection back if the body was read to its end, else close it."""
@@ -215,7 +230,7 @@ class _AiohttpResponse:
         self._timer = self._loop.call_at(min(since + self._idle, self._deadline), self._look)
 
     def _give_up(self, why: str) -> None:
-        self._content.set_exception(_timeout(self._url, why))
+        self._content.set_exception(timed_out(host_of(self._url), why))
         self._answer.close()
 
 
@@ -231,14 +246,5 @@ def _failure(url: str, error: Exception) -> ModelError:
 
     what = type(error).__name__
     if isinstance(error, (ClientConnectionError, ClientPayloadError, OSError, RuntimeError)):
-        return ModelError(f"the connection to {_host(url)} failed ({what})", kind="connection")
-    return ModelError(f"{_host(url)} did not answer in HTTP ({what})", kind="protocol")
-
-
-def _timeout(url: str, why: str) -> ModelError:
-    return ModelError(f"{_host(url)}: {why}", kind="timeout")
-
-
-def _host(url: str) -> str:
-    # A user name or key in an address is nobody's business.
-    return urlsplit(url).netloc.rpartition("@")[2] or "the model service"
+        return ModelError(f"the connection to {host_of(url)} failed ({what})", kind="connection")
+    return ModelError(f"{host_of(url)} did not answer in HTTP ({what})", kind="protocol")

@@ -12,7 +12,8 @@ from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest
 from pollux.providers import openai_errors
 from pollux.providers.encoding import ToolCache, names_sent
 from pollux.providers.exchange import Prepared, exchange
-from pollux.providers.http import AiohttpHttp, Http, Response
+from pollux.providers.http import Http, Response
+from pollux.providers.light import LightHttp
 from pollux.providers.openai_reply import OpenAIFold
 from pollux.providers.openai_request import NAME, TOOL_NAME, encode_request, encode_tools
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
@@ -38,7 +39,7 @@ class OpenAIProvider:
         key = Secret(api_key) if isinstance(api_key, str) else api_key
         self._secrets = (key,) if key else ()
         self._root = base_url.rstrip("/")
-        self._http = http or AiohttpHttp()
+        self._http = http or LightHttp()
         self._headers = {"Content-Type": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key.reveal()}"
