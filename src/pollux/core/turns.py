@@ -51,6 +51,7 @@ def interrupted(run: Run, at: Instant) -> Run:
 def replied(run: Run, event: ModelReplied) -> Run:
     """A finished answer: text ends the run, calls open a turn, an answer that is no answer is asked for once more."""
     _is_awaited(run, event)
+    calls = event.message.calls
     run = evolve(
         run,
         asked=False,
@@ -62,17 +63,17 @@ def replied(run: Run, event: ModelReplied) -> Run:
             return _within_budget(evolve(run, reasked=True, attempt=run.attempt + 1), event.at)
         case "bad_call" | "empty" | "blocked" | "truncated":
             return _give_up(run, event)
-        case "length" if event.message.calls:
+        case "length" if calls:
             # An answer cut off in the middle may hold half a call: nothing runs from it.
             return _give_up(run, event)
-        case "other" if event.message.calls or not event.message.parts:
+        case "other" if calls or not event.message.parts:
             # A stop that we do not know may mean that the answer is not whole: nothing runs from it.
             return _give_up(run, event)
         case _:
-            run = evolve(run, messages=(*run.messages, event.message))
-            if event.message.calls:
-                return _open_calls(run, event)
-            return evolve(run, closing=Ending("completed", event.at, code=event.stop))
+            messages = (*run.messages, event.message)
+            if calls:
+                return _open_calls(evolve(run, messages=messages, calls=calls), event.at)
+            return evolve(run, messages=messages, closing=Ending("completed", event.at, code=event.stop))
 
 
 def failed(run: Run, event: ModelFailed) -> Run:
@@ -131,12 +132,11 @@ def _within_budget(run: Run, at: Instant) -> Run:
     return evolve(run, closing=ending) if ending else run
 
 
-def _open_calls(run: Run, event: ModelReplied) -> Run:
-    calls = event.message.calls
-    if len({call.id for call in calls}) != len(calls):
+def _open_calls(run: Run, at: Instant) -> Run:
+    if len({call.id for call in run.calls}) != len(run.calls):
         raise Misfit("model_replied needs calls with distinct ids")
     # With no budget for another call the results could never be told to the model: nothing is run for nobody.
-    return _within_budget(evolve(run, calls=calls), event.at)
+    return _within_budget(run, at)
 
 
 def _give_up(run: Run, event: ModelReplied) -> Run:

@@ -246,9 +246,9 @@ class Engine:
         """The run once nothing is owed to it: it ended, or waits for people or clocks. Or as it is after that time."""
         feed = await self._ledger.acquire(run_id)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) if seconds is not None else perform.UNLIMITED:
                 while pending(feed.run) or (feed.driving and feed.run.is_open):
-                    await feed.wait_moved(feed.run.version)
+                    await feed.wait_left(feed.run.version)
         except TimeoutError:
             pass
         finally:

@@ -101,6 +101,7 @@ class Feed:
 
     __slots__ = (
         "_lengths",
+        "_patient",
         "_shown",
         "_waiting",
         "closed",
@@ -130,6 +131,7 @@ class Feed:
         self._shown: list[Delta] = []
         self._lengths = {"text": 0, "thought": 0}
         self._waiting: list[asyncio.Future[None]] = []
+        self._patient: list[asyncio.Future[None]] = []
 
     def advance(self, run: Run, events: Sequence[Event], thread: Thread) -> None:
         """The run has a new head."""
@@ -181,16 +183,25 @@ class Feed:
             self._waiting.append(moved)
             await moved
 
+    async def wait_left(self, beyond: int) -> None:
+        """Return when the driver that is here has left, or else when the head has moved. Raises Draining."""
+        if self.driving and self.run.is_open and not self.closed:
+            left = asyncio.get_running_loop().create_future()
+            self._patient.append(left)
+            await left
+        else:
+            await self.wait_moved(beyond)
+
     def nudge(self) -> None:
         """Let those who wait look again."""
         self.on_move()
         self._wake_all()
 
     def _wake_all(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for moved in waiting:
-            if not moved.done():
-                moved.set_result(None)
+        if self._waiting:
+            self._waiting = _woken(self._waiting)
+        if self._patient and not (self.driving and self.run.is_open and not self.closed):
+            self._patient = _woken(self._patient)
 
     def _asked_again(self, events: Sequence[Event]) -> ModelCalled | None:
         """The call that takes the place of the one whose text was shown, if there is one among these facts."""
@@ -207,6 +218,13 @@ class Feed:
     def _forget_text(self) -> None:
         self._shown = []
         self._lengths = {"text": 0, "thought": 0}
+
+
+def _woken(waiting: list[asyncio.Future[None]]) -> list[asyncio.Future[None]]:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+    return []
 
 
 def do_nothing() -> None:
