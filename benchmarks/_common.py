@@ -1,7 +1,7 @@
 """Measuring, shared by every client: one JSON job as the only argument, one JSON line as the last output.
 
-Import-light on purpose: a cold start must show the client, not the harness. CPU is measured in the client's own process;
-`spin` brackets each measure, since the same work costs more on a machine that is busy elsewhere.
+Import-light on purpose: a cold start must show the client, not the harness. CPU is measured in the client's own
+process; `spin` brackets each measure, since the same work costs more on a machine that is busy elsewhere.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ def filler(index: int) -> tuple[str, str]:
 
 
 class Client:
-    """What is measured. `run` answers one prompt, `stream` yields its text, `history` prepares prior messages, untimed."""
+    """What is measured. `run` answers a prompt, `stream` yields its text, `history` prepares a thread, untimed."""
 
     async def setup(self, job: dict[str, Any]) -> None: ...
 

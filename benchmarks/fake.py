@@ -10,6 +10,13 @@ from typing import Any
 
 SCENARIO = re.compile(rb'"text":\s*"(hello|tool|tools-\d+|parallel-\d+|stream-\d+|slow)"')
 SLOW_CHUNKS, SLOW_SECONDS = 10, 0.05
+# As many as the real service sends: a client pays for reading each of them.
+HEADERS = (
+    b"Vary: Origin\r\nVary: X-Origin\r\nVary: Referer\r\nDate: Sun, 15 Nov 2026 09:00:00 GMT\r\n"
+    b"Server: scaffolding on HTTPServer2\r\nX-XSS-Protection: 0\r\nX-Frame-Options: SAMEORIGIN\r\n"
+    b"X-Content-Type-Options: nosniff\r\nServer-Timing: gfet4t7; dur=312\r\n"
+    b'Alt-Svc: h3=":443"; ma=2592000,h3-29=":443"; ma=2592000\r\n'
+)
 
 
 def plan(body: bytes) -> tuple[list[str], list[dict[str, Any]], float]:
@@ -58,8 +65,9 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             else:
                 parts = calls or [{"text": "".join(texts)}]
                 reply = _chunk(parts, last=True, count=5)
-                kind = b"Content-Type: application/json\r\n"
-                writer.write(b"HTTP/1.1 200 OK\r\n" + kind + b"Content-Length: %d\r\n\r\n" % len(reply) + reply)
+                kind = b"Content-Type: application/json; charset=UTF-8\r\n"
+                head = b"HTTP/1.1 200 OK\r\n" + kind + HEADERS + b"Content-Length: %d\r\n\r\n" % len(reply)
+                writer.write(head + reply)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
@@ -68,7 +76,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def _stream(writer: asyncio.StreamWriter, texts: list[str], calls: list[dict[str, Any]], pause: float) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    kind = b"Content-Type: text/event-stream\r\n"
+    writer.write(b"HTTP/1.1 200 OK\r\n" + kind + HEADERS + b"Transfer-Encoding: chunked\r\n\r\n")
     pieces = [calls] if calls else [[{"text": text}] for text in texts]
     for index, parts in enumerate(pieces):
         event = b"data: " + _chunk(parts, last=index == len(pieces) - 1, count=index + 1) + b"\r\n\r\n"

@@ -1,4 +1,4 @@
-"""The floor: the least work that is still an agent loop. Build, post, parse, gate, call, repeat; aiohttp and msgspec."""
+"""The floor: the least work that is still an agent loop. Build, post, parse, call, repeat; aiohttp and msgspec."""
 
 import sqlite3
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Pollux as a client of the bench harness (see README.md beside this file): one run, no streaming; or text as it arrives."""
+"""Pollux as a client of the harness (see README.md): one run without streaming, or its text as it arrives."""
 
 from pathlib import Path
 from typing import Any

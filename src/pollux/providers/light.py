@@ -248,8 +248,7 @@ class _Headers(Mapping[str, str]):
 
 def _refuse_compressed(connection: Connection) -> None:
     # A refusal keeps its status, whatever its body looks like.
-    coding = connection.head.get(b"content-encoding", b"identity")
-    if coding != b"identity" and connection.status < 300:
+    if connection.coding != b"identity" and connection.status < 300:
         raise ModelError(f"{connection.origin.label} compressed its answer, unasked", kind="protocol")
 
 

@@ -22,6 +22,8 @@ MAX_UNREAD = 1024 * 1024
 MAX_REST_SECONDS = 30.0
 """A connection that rested longer is not used again: many a box on the way forgets it without saying so."""
 
+CODING = b"content-encoding"
+
 # The second address of a host gets its chance this soon, so that broken IPv6 does not cost the whole time-out.
 _NEXT_ADDRESS_SECONDS = 0.25
 
@@ -39,8 +41,8 @@ class Connection(asyncio.Protocol):
     """One socket and the answer that is arriving on it."""
 
     __slots__ = (
-        "_between", "_head_size", "_is_paused", "_parser", "_pool", "_size", "complete", "failure", "head", "heard",
-        "keep", "origin", "pieces", "rested", "status", "transport", "waiter",
+        "_between", "_is_paused", "_parser", "_pool", "_raw", "_size", "complete", "failure", "heard", "keep", "origin",
+        "pieces", "rested", "status", "transport", "waiter",
     )  # fmt: skip
 
     def __init__(self, pool: "Pool", origin: Origin) -> None:
@@ -56,10 +58,10 @@ class Connection(asyncio.Protocol):
     def begin(self) -> None:
         """Forget the last answer and await the next."""
         self.status = 0
-        self.head: dict[bytes, bytes] = {}
+        self._raw: list[tuple[bytes, bytes]] = []
         self.pieces: list[bytes] = []
         self.heard = self.complete = self.keep = False
-        self._size = self._head_size = self._between = 0
+        self._size = self._between = 0
 
     def take(self) -> bytes:
         """What has arrived of the body; empty at its end, or when nothing is there yet. Raises ModelError."""
@@ -75,6 +77,23 @@ class Connection(asyncio.Protocol):
             self._is_paused = False
             self.transport.resume_reading()
         return arrived
+
+    @property
+    def head(self) -> dict[bytes, bytes]:
+        """The headers by their names in lower case; those that came several times are joined."""
+        found: dict[bytes, bytes] = {}
+        for name, value in self._raw:
+            key = name.lower()
+            found[key] = value if key not in found else found[key] + b", " + value
+        return found
+
+    @property
+    def coding(self) -> bytes:
+        """How the body is compressed."""
+        for name, value in self._raw:
+            if len(name) == len(CODING) and name.lower() == CODING:
+                return value
+        return b"identity"
 
     def fail(self, error: ModelError) -> None:
         """Give up on the answer, unless all of it is here."""
@@ -125,19 +144,18 @@ class Connection(asyncio.Protocol):
             raise ValueError("a second answer to one request")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._head_size += len(name) + len(value)
-        if self._head_size > MAX_HEAD:
-            raise ValueError("the head is too large")
-        # What follows a body may not change what its head has said.
+        # Kept as they come, a dozen with every answer: hardly any is ever asked for. What follows a body may not change
+        # what its head has said.
         if not self.status:
-            name = name.lower()
-            self.head[name] = value if name not in self.head else self.head[name] + b", " + value
+            self._raw.append((name, value))
 
     def on_headers_complete(self) -> None:
+        if sum(len(name) + len(value) for name, value in self._raw) > MAX_HEAD:
+            raise ValueError("the head is too large")
         status = self._parser.get_status_code()
         if status < 200:
             # "Continue" and its like announce an answer; they are none.
-            self.head = {}
+            self._raw = []
         else:
             self.status = status
 
@@ -160,9 +178,10 @@ class Connection(asyncio.Protocol):
 
     def _ends_by_closing(self) -> bool:
         # The parser knows, but has no way to be told that the connection ended.
-        if (coding := self.head.get(b"transfer-encoding")) is not None:
+        head = self.head
+        if (coding := head.get(b"transfer-encoding")) is not None:
             return not coding.rstrip().lower().endswith(b"chunked")
-        return b"content-length" not in self.head
+        return b"content-length" not in head
 
 
 class Pool:
