@@ -63,7 +63,7 @@ def replied(run: Run, event: ModelReplied) -> Run:
             return _within_budget(evolve(run, reasked=True, attempt=run.attempt + 1), event.at)
         case "bad_call" | "empty" | "blocked" | "truncated":
             return _give_up(run, event)
-        case "length" if calls:
+        case "length" if calls or not event.message.text:
             # An answer cut off in the middle may hold half a call: nothing runs from it.
             return _give_up(run, event)
         case "other" if calls or not event.message.parts:
@@ -146,7 +146,7 @@ def _give_up(run: Run, event: ModelReplied) -> Run:
         "empty": "the model answered with nothing, twice",
         "blocked": "the model's answer was blocked",
         "truncated": "the model's answer broke off",
-        "length": "the model's answer was cut off at its length limit in the middle of a tool call",
+        "length": "the model's answer was cut off at its length limit before it could be used",
     }.get(event.stop, "the model stopped without an answer")
     code = "stream_interrupted" if event.stop == "truncated" else "model_error"
     return evolve(run, closing=Ending("failed", event.at, code, f"{said} ({why})" if why else said))

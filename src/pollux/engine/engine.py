@@ -243,11 +243,14 @@ class Engine:
             self._ledger.release(feed)
 
     async def wait_settled(self, run_id: RunId, *, seconds: float | None = None) -> Run:
-        """The run once nothing is owed to it: it ended, or waits for people or clocks. Or as it is after that time."""
+        """The run once it has ended or waits for people. Or as it is after that time.
+
+        A run that will ask the model again by itself, after a failed call, goes on.
+        """
         feed = await self._ledger.acquire(run_id)
         try:
             async with asyncio.timeout(seconds) if seconds is not None else perform.UNLIMITED:
-                while pending(feed.run) or (feed.driving and feed.run.is_open):
+                while pending(feed.run) or feed.run.retry_at is not None or (feed.driving and feed.run.is_open):
                     await feed.wait_left(feed.run.version)
         except TimeoutError:
             pass

@@ -55,6 +55,9 @@ MESSAGES: dict[str, dict[str, str]] = {
         "audioTranscription": "any",
         "mediaProcessing": "any",
         "speechMetadata": "any",
+        # What the fault `unknown-part` sends: a service knows its own parts when they come back.
+        "hologram": "any",
+        "sparkle": "any",
     },
     "Blob": {"mimeType": "string", "data": "string", "displayName": "string"},
     "FileData": {"mimeType": "string", "fileUri": "string", "displayName": "string"},
