@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.emulator.wire import Wire, prompt
 
-CONTEXT = "<session_context>\nMy files:\n/work/notes.txt\nread the file notes.txt\n</session_context>"
+CONTEXT = "<session_context>\nMy files:\n/home/ada/notes.txt\nread the file notes.txt\n</session_context>"
 READ: dict[str, Any] = {
     "functionDeclarations": [
         {

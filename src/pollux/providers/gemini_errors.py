@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-import msgspec
-
 from pollux.core.errors import ModelError, ModelErrorKind
 from pollux.core.messages import JSON
 from pollux.core.redact import Secret
 from pollux.engine.model import ModelRequest
-from pollux.providers.refusals import NEVER, kind_of, seconds
+from pollux.providers.refusals import NEVER, kind_of, refusal, seconds
 from pollux.providers.wording import shown
 
 _STATUS_CODES = {
@@ -37,21 +35,11 @@ def refused(
     retry_after: str | None = None,
 ) -> ModelError:
     """The error for an answer that is not 200, whatever its body."""
-    try:
-        answer: JSON = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        answer = None
-    if isinstance(answer, list) and answer:
-        # A stream that was not asked for as events is an array, also when it failed.
-        answer = cast("list[JSON]", answer)[0]
-    error = cast("dict[str, JSON]", answer).get("error") if isinstance(answer, dict) else None
-    if error is None:
-        text = f"Gemini answered with HTTP {status} and no readable reason"
-        return ModelError(text, kind=kind_of(status), retry_after=seconds(retry_after))
-    failure = reported(error, secrets=secrets, request=request, status=status)
-    if failure.retry_after is None:
-        failure.retry_after = seconds(retry_after)
-    return failure
+
+    def read(error: JSON) -> ModelError:
+        return reported(error, secrets=secrets, request=request, status=status)
+
+    return refusal("Gemini", status, body, retry_after, error_in=_error_in, reported=read)
 
 
 def reported(
@@ -71,6 +59,13 @@ def reported(
         text = f"{text} (the quota {quota} is used up for today; waiting does not help)"
         return ModelError(text, kind=kind, retry_after=NEVER)
     return ModelError(text, kind=kind, retry_after=_retry_delay(details))
+
+
+def _error_in(answer: JSON) -> JSON:
+    if isinstance(answer, list) and answer:
+        # A stream that was not asked for as events is an array, also when it failed.
+        answer = cast("list[JSON]", answer)[0]
+    return cast("dict[str, JSON]", answer).get("error") if isinstance(answer, dict) else None
 
 
 def _code(fields: Mapping[str, Any]) -> int:

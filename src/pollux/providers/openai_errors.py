@@ -2,13 +2,11 @@
 
 from typing import Any, cast
 
-import msgspec
-
 from pollux.core.errors import ModelError, ModelErrorKind
 from pollux.core.messages import JSON
 from pollux.core.redact import Secret
 from pollux.engine.model import ModelRequest
-from pollux.providers.refusals import NEVER, kind_of, seconds
+from pollux.providers.refusals import NEVER, kind_of, refusal
 from pollux.providers.wording import shown
 
 _KINDS: dict[str, ModelErrorKind] = {
@@ -32,19 +30,11 @@ def refused(
     retry_after: str | None = None,
 ) -> ModelError:
     """The error for an answer that is not 200, whatever its body."""
-    try:
-        answer: JSON = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        answer = None
-    fields = cast("dict[str, JSON]", answer) if isinstance(answer, dict) else {}
-    error = fields.get("error") or fields.get("detail") or fields.get("message")
-    if error is None:
-        text = f"the model service answered with HTTP {status} and no readable reason"
-        return ModelError(text, kind=kind_of(status), retry_after=seconds(retry_after))
-    failure = reported(error, secrets=secrets, request=request, status=status)
-    if failure.retry_after is None:
-        failure.retry_after = seconds(retry_after)
-    return failure
+
+    def read(error: JSON) -> ModelError:
+        return reported(error, secrets=secrets, request=request, status=status)
+
+    return refusal("the model service", status, body, retry_after, error_in=_error_in, reported=read)
 
 
 def reported(
@@ -59,6 +49,11 @@ def reported(
     if "insufficient_quota" in said:
         return ModelError(f"{text} (waiting does not help)", kind="rate_limit", retry_after=NEVER)
     return ModelError(text, kind=_kind(status, said))
+
+
+def _error_in(answer: JSON) -> JSON:
+    fields = cast("dict[str, JSON]", answer) if isinstance(answer, dict) else {}
+    return fields.get("error") or fields.get("detail") or fields.get("message")
 
 
 def _kind(status: int, said: list[str]) -> ModelErrorKind:

@@ -1,8 +1,12 @@
-"""What an HTTP status means for a model call, whoever answered it."""
+"""What an HTTP status means for a model call, and the error for an answer that is none, whoever answered."""
 
 import math
+from collections.abc import Callable
 
-from pollux.core.errors import ModelErrorKind
+import msgspec
+
+from pollux.core.errors import ModelError, ModelErrorKind
+from pollux.core.messages import JSON
 
 NEVER = math.inf
 """A `retry_after` that says: not by waiting."""
@@ -27,6 +31,30 @@ def kind_of(status: int) -> ModelErrorKind:
         return "server"
     # A redirect, or a success that should have been an answer, comes from something that is no model service.
     return "bad_request" if status >= 400 else "protocol"
+
+
+def refusal(
+    who: str,
+    status: int,
+    body: bytes,
+    retry_after: str | None,
+    *,
+    error_in: Callable[[JSON], JSON],
+    reported: Callable[[JSON], ModelError],
+) -> ModelError:
+    """The error for an answer that is not 200. `error_in` finds the service's own in its body, `reported` reads it."""
+    try:
+        answer: JSON = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        answer = None
+    error = error_in(answer)
+    if error is None:
+        text = f"{who} answered with HTTP {status} and no readable reason"
+        return ModelError(text, kind=kind_of(status), retry_after=seconds(retry_after))
+    failure = reported(error)
+    if failure.retry_after is None:
+        failure.retry_after = seconds(retry_after)
+    return failure
 
 
 def seconds(text: str | None) -> float | None:
