@@ -11,6 +11,7 @@ from pollux.core.machine import conclude, fold, key_of, pending, step, wake_at
 from pollux.core.messages import Message, Text, Thought, Usage
 from pollux.core.profile import Limits
 from pollux.core.run import Ending
+from pollux.core.turns import MAX_CALLS
 
 # Replies.
 
@@ -94,6 +95,15 @@ def test_an_answer_without_use_fails_the_run_and_says_why(stop: Stop, message: s
 
 def test_an_unknown_stop_with_words_is_an_answer():
     assert Tale().claim().reply("fine", stop="other").run.status == "completed"
+
+
+def test_an_answer_with_too_many_calls_fails_the_run_and_opens_none():
+    wanted = [call(f"c{number}") for number in range(MAX_CALLS + 1)]
+    assert len(Tale().claim().reply(said("", *wanted[1:])).run.calls) == MAX_CALLS
+
+    tale = Tale().claim().reply(said("", *wanted))
+    assert (tale.run.calls, tale.run.messages) == ((), Tale().run.messages)
+    assert tale.run.ending and tale.run.ending.message.startswith(f"the model asked for {MAX_CALLS + 1} tools")
 
 
 def test_calls_of_one_turn_need_distinct_ids():

@@ -236,7 +236,7 @@ async def ask(engine: Engine, prompt: str | Message = "go on", **more: Any) -> R
 async def settle(engine: Engine, run: Run | RunId) -> Run:
     """The run once it has ended, or waits for people or clocks."""
     async with asyncio.timeout(5):
-        return await engine.wait_settled(run if isinstance(run, str) else run.id)
+        return await engine.wait_settled(run if isinstance(run, str) else run.id, through_retries=False)
 
 
 async def answer(engine: Engine, prompt: str | Message = "go on", **more: Any) -> Run:

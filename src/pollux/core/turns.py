@@ -5,6 +5,9 @@ from pollux.core.events import HistoryCompressed, ModelCalled, ModelFailed, Mode
 from pollux.core.ids import Instant
 from pollux.core.run import Ending, Run, evolve
 
+MAX_CALLS = 128
+"""How many calls one answer may hold. Every fact about one of them is judged with all of them in view."""
+
 
 def begin(event: RunStarted) -> Run:
     """A run that nobody drives yet."""
@@ -69,6 +72,9 @@ def replied(run: Run, event: ModelReplied) -> Run:
         case "other" if calls or not event.message.parts:
             # A stop that we do not know may mean that the answer is not whole: nothing runs from it.
             return _give_up(run, event)
+        case _ if len(calls) > MAX_CALLS:
+            said = f"the model asked for {len(calls)} tools in one turn; at most {MAX_CALLS} are taken"
+            return evolve(run, closing=Ending("failed", event.at, "model_error", said))
         case _:
             messages = (*run.messages, event.message)
             if calls:

@@ -1,5 +1,6 @@
 """Summarise the older part of a thread: the last part kept whole, no call split from its answer, the result checked."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -8,6 +9,7 @@ from pollux.core.ids import Instant
 from pollux.core.messages import NO_USAGE, Message, Text, ToolCall, ToolResult, Usage, user
 from pollux.core.run import Compressed, Run
 from pollux.engine.model import Done, ModelRequest, Provider, Turns
+from pollux.engine.perform import unless_stopped
 
 logger = logging.getLogger(__name__)
 
@@ -33,23 +35,24 @@ async def compress(
     messages = list(turns)
     cut = split(messages)
     if cut == 0:
-        return _refused(run, "refused_larger", NO_USAGE, now())
+        return refused(run, "refused_larger", NO_USAGE, now())
     older = messages[:cut]
     try:
         draft, first = await _ask(run, provider(), [*older, user(WRITE)])
         again = [*older, user(f"{CHECK}\n\n{draft}")]
         checked, second = await _ask(run, provider(), again) if draft else ("", NO_USAGE)
-    except Exception:
+    except (Exception, asyncio.CancelledError) as problem:
+        unless_stopped(problem)
         # Without a summary the conversation goes on at its full length.
         logger.exception("a summary could not be made")
-        return _refused(run, "failed", NO_USAGE, now())
+        return refused(run, "failed", NO_USAGE, now())
     usage = first + second
     if not checked.strip():
-        return _refused(run, "refused_empty", usage, now())
+        return refused(run, "refused_empty", usage, now())
     pinned = tuple(Text(f"\n\n{text}") for message in older for text in _pinned(run, message))
     summary = Message("user", (Text(HEADING + checked.strip()), *pinned), pinned=bool(pinned))
     if _size([summary]) >= _size(older):
-        return _refused(run, "refused_larger", usage, now())
+        return refused(run, "refused_larger", usage, now())
     after = max(1, round(before * _size([summary, *messages[cut:]]) / max(1, _size(messages))))
     return HistoryCompressed(
         epoch=run.epoch,
@@ -106,7 +109,8 @@ async def _ask(run: Run, provider: Provider, messages: list[Message]) -> tuple[s
     return (done.message.text, done.usage) if done else ("", NO_USAGE)
 
 
-def _refused(run: Run, status: CompressionStatus, usage: Usage, at: Instant) -> HistoryCompressed:
+def refused(run: Run, status: CompressionStatus, usage: Usage, at: Instant) -> HistoryCompressed:
+    """The conversation keeps its words."""
     tokens = run.context_tokens
     return HistoryCompressed(
         epoch=run.epoch, turn=run.turn, status=status, tokens_before=tokens, tokens_after=tokens, usage=usage, at=at

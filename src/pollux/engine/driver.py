@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
-from pollux.core.errors import Draining, Misfit
+from pollux.core.errors import Draining, Misfit, ValidationError
 from pollux.core.events import Event, RunClaimed
 from pollux.core.ids import RunId
 from pollux.core.machine import key_of, pending, step, wake_at
+from pollux.core.messages import NO_USAGE
 from pollux.core.run import Action, Run
 from pollux.engine import perform
-from pollux.engine.compress import compress
+from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
 from pollux.engine.ledger import Facts, Ledger, load_turns, patiently
@@ -140,11 +141,18 @@ class Driver:
         self._reporting.add(key)
         try:
             await self._means.ledger.append(self.feed, just(event), Followed(self._means.gate), patient=True)
-        except Misfit as misfit:
-            # The run went on without it: superseded, cancelled, or claimed and started again elsewhere.
-            logger.info("an effect's report did not fit: %s", misfit)
-            if isinstance(effect, CallModel) and any(key_of(owed) == key for owed in pending(self.feed.run)):
-                await self._record(perform.unfit(run, now()))
+        except (Misfit, ValidationError) as problem:
+            # The run went on without it: superseded, cancelled, or claimed and started again elsewhere. Or the model's
+            # words are none that can be written down.
+            logger.info("an effect's report did not fit: %s", problem)
+            if any(key_of(owed) == key for owed in pending(self.feed.run)):
+                match effect:
+                    case CallModel():
+                        await self._record(perform.unfit(run, now()))
+                    case Compress():
+                        await self._record(refused(run, "failed", NO_USAGE, now()))
+                    case _:
+                        raise
 
     async def _bury(self, key: Key, task: asyncio.Task[None]) -> None:
         """A stopped tool gets two seconds; then it is recorded as stopped, and its late result as what it is."""
@@ -278,11 +286,14 @@ class Crew:
                 self._spawn(feed)
             elif not self._dispatcher.drives_here:
                 self._dispatcher.wake(run.id)
+        self._note_time(run)
+        if run.ending and run.parent and not feed.driving:
+            self.go(self._on_end(run))
+
+    def _note_time(self, run: Run) -> None:
         moment = wake_at(run)
         if moment is not None:
             self._dispatcher.wake_at(run.id, moment)
-        if run.ending and run.parent and not feed.driving:
-            self.go(self._on_end(run))
 
     def go(self, work: Coroutine[None, None, None] | Awaitable[None]) -> None:
         """Let it run on after the caller has left."""
@@ -325,8 +336,14 @@ class Crew:
         self._drivers.add(driver)
         self._ledger.keep(feed)
         feed.driving = True
-        feed.on_move = driver.keep_up
-        driver.keep_up()
+
+        def keep_up() -> None:
+            driver.keep_up()
+            # A question may run out, or a page go away, long before a slow tool beside it has ended.
+            self._note_time(feed.run)
+
+        feed.on_move = keep_up
+        keep_up()
 
     def _left(self, driver: Driver, failed: bool) -> None:
         """A driver has nothing left to do, or cannot do it."""

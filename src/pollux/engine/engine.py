@@ -121,7 +121,8 @@ class Engine:
     async def close(self, grace: float = 0) -> None:
         """Take no new work, let what is under way go on for `grace` seconds, then leave the rest to a recovery."""
         self._draining = True
-        await self._crew.close(grace)
+        if hasattr(self, "_crew"):
+            await self._crew.close(grace)
         await self._store.close()
 
     # Verbs.
@@ -154,6 +155,9 @@ class Engine:
             NotFound: there is no such approval for this user.
             Misfit: it cannot be answered any more; the code says why.
         """
+        # A word that is neither would close the question and leave the action without an answer for ever.
+        _one_of("decision", decision, ("approved", "rejected"))
+        _one_of("scope", scope, (None, "session", "always"))
         action = await self._action_of_approval(approval_id, user)
         if args_hash is not None and args_hash != action.args_hash:
             raise Misfit("the arguments are not the ones you were shown", code="args_changed")
@@ -216,6 +220,7 @@ class Engine:
         self, action_id_: str, outcome: Literal["done", "not_done"], *, by: str, user: UserId | None = None
     ) -> Run:
         """A person found out what became of an action whose outcome was unknown."""
+        _one_of("outcome", outcome, ("done", "not_done"))
         action = await self._action(action_id_, user)
         event = ActionSettled(action_id=action.id, outcome=outcome, by=by, at=self.clock.now())
         return await self._tell(run_of(action_id_), just(event))
@@ -242,15 +247,29 @@ class Engine:
         finally:
             self._ledger.release(feed)
 
-    async def wait_settled(self, run_id: RunId, *, seconds: float | None = None) -> Run:
+    async def wait_settled(
+        self,
+        run_id: RunId,
+        *,
+        seconds: float | None = None,
+        user: UserId | None = None,
+        through_retries: bool = True,
+    ) -> Run:
         """The run once it has ended or waits for people. Or as it is after that time.
 
-        A run that will ask the model again by itself, after a failed call, goes on.
+        A run that will ask the model again by itself, after a failed call, goes on, unless `through_retries` says not
+        to wait for that.
         """
+        if user is not None:
+            await self.queries.run(run_id, user)
         feed = await self._ledger.acquire(run_id)
         try:
             async with asyncio.timeout(seconds) if seconds is not None else perform.UNLIMITED:
-                while pending(feed.run) or feed.run.retry_at is not None or (feed.driving and feed.run.is_open):
+                while (
+                    pending(feed.run)
+                    or (through_retries and feed.run.retry_at is not None)
+                    or (feed.driving and feed.run.is_open)
+                ):
                     await feed.wait_left(feed.run.version)
         except TimeoutError:
             pass
@@ -268,6 +287,9 @@ class Engine:
         profile = self.profiles.get(start.profile)
         if profile is None:
             raise NotFound(f"there is no profile {start.profile!r}")
+        if start.run_id is not None and not start.run_id.startswith("run_"):
+            # Actions and approvals are named after their run, and lead back to it.
+            raise ValidationError(f"expected a run id that begins with 'run_', found {start.run_id!r}")
         thread, thread_events = await self._thread_for(start)
         now = self.clock.now()
         limits = start.limits or profile.limits
@@ -318,7 +340,7 @@ class Engine:
         """A child has no more time than its parent, and does not begin when that one is to end."""
         if start.parent is None:
             return own
-        parent = await self.queries.run(start.parent.run_id)
+        parent = await self.queries.run(start.parent.run_id, start.user)
         if parent.ending or parent.cancel:
             raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
         return min((moment for moment in (own, parent.deadline) if moment is not None), default=None)
@@ -371,6 +393,12 @@ class Engine:
         if action is None:
             raise NotFound(f"there is no action {action_id_!r}")
         return action
+
+
+def _one_of(what: str, found: str | None, expected: tuple[str | None, ...]) -> None:
+    if found not in expected:
+        known = " or ".join(repr(word) for word in expected)
+        raise ValidationError(f"expected {what} to be {known}, found {found!r}")
 
 
 def _everything(toolbox: gate.Toolbox) -> Profile:

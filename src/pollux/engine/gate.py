@@ -231,7 +231,13 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
         return "the tool has changed since the call was decided"
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"
-    decision = decide(_request_for(run, tool, action.args), terms.rules, terms.grants)
+    try:
+        request = _request_for(run, tool, action.args)
+    except Exception:
+        # As when it was planned: what a tool cannot describe is not run. Whoever answered is not to blame for it.
+        logger.exception("a tool failed while its call was being looked at again")
+        return "the tool cannot describe this call any more"
+    decision = decide(request, terms.rules, terms.grants)
     if decision.mode == "deny":
         return f"the policy forbids it now: {decision.reason}"
     if decision.mode == "require_approval" and action.approval is None:
@@ -291,6 +297,8 @@ class Toolbox(Mapping[str, Tool]):
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""
+        if name not in self._tools:
+            raise ValidationError(f"there is no tool {name!r} any more; reject the call instead")
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
         checked = cast("dict[str, JSON]", normal(args))

@@ -4,16 +4,25 @@ import asyncio
 import logging
 import math
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
+from itertools import count
 from pathlib import PurePath
 from typing import Any, Literal, cast
 
-from pollux.core.errors import MissingCredential, ModelError, PolluxError
+from pollux.core.errors import (
+    AuthError,
+    MissingCredential,
+    ModelError,
+    PolicyError,
+    PolluxError,
+    ToolExecutionError,
+    ValidationError,
+)
 from pollux.core.events import (
     ActionCompleted,
     ActionFailed,
@@ -41,6 +50,8 @@ UNLIMITED = nullcontext()
 PLAIN = frozenset({str, int, float, bool, type(None)})
 MAX_DEPTH = 50
 MAX_TEXT = 10_000_000
+MAX_MEMBERS = 1_000_000
+_OUTCOMES = ("done", "not_done", "unknown")
 
 Instruct = Callable[[Run, Profile], Awaitable[str]]
 """Makes the instructions. Asked before every model call, since what they depend on may have changed."""
@@ -65,7 +76,8 @@ async def call_model(
     except PolluxError as problem:
         kind = "auth" if isinstance(problem, MissingCredential) else "bad_request"
         return _failed(run, kind, str(problem), now())
-    except Exception as problem:
+    except (Exception, asyncio.CancelledError) as problem:
+        unless_stopped(problem)
         logger.exception("a request could not be made")
         return _failed(run, "internal", f"the request could not be made ({type(problem).__name__})", now())
     done: Done | None = None
@@ -84,7 +96,7 @@ async def call_model(
         kind = "interrupted" if error.started else error.kind
         return _failed(run, kind, str(error), moment, again)
     except (Exception, asyncio.CancelledError) as problem:
-        _unless_stopped(problem)
+        unless_stopped(problem)
         logger.exception("a provider failed in a way it should not")
         return _failed(run, "internal", f"the provider failed ({type(problem).__name__})", now())
     if done is None:
@@ -117,10 +129,11 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
             result = await tool.run(context_for(run, action), args)
     except TimeoutError:
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
-    except PolluxError as problem:
+    except (ToolExecutionError, ValidationError, AuthError, PolicyError) as problem:
         return _action_failed(action, problem.code, str(problem), now())
-    except (Exception, asyncio.CancelledError) as problem:
-        _unless_stopped(problem)
+    except (Exception, asyncio.CancelledError, SystemExit) as problem:
+        # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
+        unless_stopped(problem)
         logger.exception("a tool failed")
         said = f"the tool failed ({type(problem).__name__})"
         if action.side_effect:
@@ -179,14 +192,15 @@ async def _look(run: Run, action: Action, tool: Tool | None) -> tuple[Literal["d
         return "unknown", None
     try:
         async with asyncio.timeout(RECONCILE_SECONDS):
-            found = await tool.reconcile(context_for(run, action), action.args)
-    except Exception:
+            found = await tool.reconcile(context_for(run, action), deepcopy(action.args))
+        return (found.outcome if found.outcome in _OUTCOMES else "unknown"), found.result
+    except (Exception, asyncio.CancelledError) as problem:
+        unless_stopped(problem)
         logger.exception("a look at the outcome failed")
         return "unknown", None
-    return found.outcome, found.result
 
 
-def _unless_stopped(problem: BaseException) -> None:
+def unless_stopped(problem: BaseException) -> None:
     """A cancellation that nobody here asked for is a failure like any other: it came out of somebody else's code."""
     task = asyncio.current_task()
     if isinstance(problem, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -209,7 +223,7 @@ def _replied(run: Run, done: Done, at: Instant) -> ModelReplied:
 
 def _failed(run: Run, kind: FailureKind, message: str, at: Instant, again: Instant | None = None) -> ModelFailed:
     return ModelFailed(
-        epoch=run.epoch, turn=run.turn, attempt=run.attempt, kind=kind, message=message, retry_at=again, at=at
+        epoch=run.epoch, turn=run.turn, attempt=run.attempt, kind=kind, message=_text(message), retry_at=again, at=at
     )
 
 
@@ -219,8 +233,8 @@ def _action_failed(action: Action, code: str, message: str, at: Instant) -> Acti
         epoch=action.started.epoch,
         action_id=action.id,
         attempt=action.started.attempt,
-        code=code,
-        message=message,
+        code=_text(code),
+        message=_text(message),
         at=at,
     )
 
@@ -254,15 +268,26 @@ def _cap(run: Run, profile: Profile) -> int | None:
     return left if profile.max_output_tokens is None else min(left, profile.max_output_tokens)
 
 
-def plain(value: object, depth: int = 0) -> JSON:
-    """The nearest JSON value. Never raises for odd content; what has no form becomes text."""
+def plain(value: object) -> JSON:
+    """The nearest JSON value. Never raises, whatever a tool returns; what has no form becomes text."""
+    try:
+        return _plain(value, 0, count(1))
+    except Exception as problem:
+        logger.exception("a result has no form that can be kept")
+        return f"(a {type(value).__name__} that cannot be shown: {type(problem).__name__})"
+
+
+def _plain(value: object, depth: int, seen: Iterator[int]) -> JSON:
     if value is None or isinstance(value, bool | int):
         return value if not isinstance(value, int) or abs(value) < 2**53 or isinstance(value, bool) else str(value)
     if depth > MAX_DEPTH:
         return "(nested too deeply)"
+    if next(seen) > MAX_MEMBERS:
+        # What holds itself several times over has no end that anybody could wait for.
+        raise OverflowError(f"expected at most {MAX_MEMBERS} members")
     match value:
         case Enum():
-            return plain(value.value, depth + 1)
+            return _plain(value.value, depth + 1, seen)
         case str():
             return _text(value)
         case float():
@@ -271,23 +296,23 @@ def plain(value: object, depth: int = 0) -> JSON:
             return _text(b64encode(value).decode())
         case Mapping():
             members = cast("Mapping[object, object]", value)
-            return {_text(str(key)): plain(item, depth + 1) for key, item in members.items()}
+            return {_text(str(key)): _plain(item, depth + 1, seen) for key, item in members.items()}
         case list() | tuple() | set() | frozenset():
-            return [plain(item, depth + 1) for item in cast("Iterable[object]", value)]
+            return [_plain(item, depth + 1, seen) for item in cast("Iterable[object]", value)]
         case datetime() | date() | time():
             return value.isoformat()
         case PurePath():
             return _text(str(value))
         case _:
-            return _structured(value, depth)
+            return _structured(value, depth, seen)
 
 
-def _structured(value: object, depth: int) -> JSON:
+def _structured(value: object, depth: int, seen: Iterator[int]) -> JSON:
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name), depth + 1) for field in fields(value)}
+        return {field.name: _plain(getattr(value, field.name), depth + 1, seen) for field in fields(value)}
     dump = getattr(cast("Any", value), "model_dump", None)
     if callable(dump):
-        return plain(dump(mode="json"), depth + 1)
+        return _plain(dump(mode="json"), depth + 1, seen)
     return _text(str(value))
 
 

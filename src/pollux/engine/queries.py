@@ -65,7 +65,11 @@ class Queries:
         """Newest first. What is shown is read from the run itself: there is no second copy that could differ."""
         found: list[Question] = []
         for row in await self._store.approvals(user, status=status, limit=limit, before=before):
-            run = await self._store.run(row.run_id)
+            try:
+                run = await self._store.run(row.run_id)
+            except NotFound:
+                # Its thread was erased: that there was a question is for the audit alone to tell.
+                continue
             action = run.action_of_approval(row.approval_id) if run else None
             if run and action:
                 found.append(Question(run, action))

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
-from pollux.core.errors import Misfit, PolluxError
+from pollux.core.errors import Misfit, NotFound
 from pollux.core.events import Event, TimeReached
 from pollux.core.ids import RunId
 from pollux.core.machine import wake_at
@@ -34,7 +34,7 @@ class Recovery:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
         taken = 0
         for row in await self._store.owed():
-            await self._hear_children(row.run_id)
+            await self._try(self._hear_children(row.run_id))
             if not await self._is_seen_to(row):
                 taken += await self._try(self.wake(row.run_id))
         return taken + await self.tick_due()
@@ -71,7 +71,11 @@ class Recovery:
     async def _hear_children(self, run_id: RunId) -> None:
         """A child's end may have been written when nobody was left to tell its parent."""
         for row in await self._store.children(run_id):
-            child = await self._store.run(row.run_id)
+            try:
+                child = await self._store.run(row.run_id)
+            except NotFound:
+                # Its content was erased after it had ended.
+                continue
             if child and child.ending:
                 await self._on_end(child)
 
@@ -87,7 +91,7 @@ class Recovery:
         except Misfit as misfit:
             logger.info("somebody else was faster: %s", misfit)
             return False
-        except PolluxError:
+        except Exception:
             logger.exception("a run could not be taken on")
             return False
         return True

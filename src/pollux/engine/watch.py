@@ -14,6 +14,7 @@ async def watch_feed(feed: Feed, store: Store, after: int) -> AsyncIterator[Item
     records = list(await store.journal(feed.run.id, after))
     while (seen := records[-1].seq if records else after) < feed.run.version:
         records.extend(await store.journal(feed.run.id, seen))
+    is_over = feed.run.ending is not None
     # Nothing is waited for between that look, the text so far and the subscription: they are of one moment.
     watcher = Watcher()
     past: list[Item] = [*records, *feed.shown()]
@@ -23,11 +24,14 @@ async def watch_feed(feed: Feed, store: Store, after: int) -> AsyncIterator[Item
             yield item
             if _is_ending(item):
                 return
+        if is_over:
+            return
         while True:
             for item in await watcher.take():
                 if type(item) is Recorded:
-                    if item.seq <= seen:
-                        # Another process wrote it, and the journal was read before it was heard of here.
+                    if item.seq <= seen and not _is_ending(item):
+                        # Another process wrote it, and the journal was read before it was heard of here. The end is
+                        # told even to those who say that they have seen more than there is.
                         continue
                     seen = item.seq
                 yield item

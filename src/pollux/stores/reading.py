@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from pollux.core.errors import ValidationError
 from pollux.core.events import Event
 from pollux.core.ids import Instant, RunId
 from pollux.core.messages import Message
@@ -43,6 +44,8 @@ class Readers:
             except BaseException:
                 self._give_back(db)
                 raise
+        except UnicodeEncodeError:
+            raise ValidationError("expected Unicode text, found a lone surrogate") from None
         except sqlite3.Error as problem:
             raise explained(problem, self._path) from problem
         self._give_back(db)

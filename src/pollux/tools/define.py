@@ -1,12 +1,12 @@
 """Make a tool of a function: what the model and the policy may know of it, and what runs."""
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
+from pollux.tools.threads import in_thread
 
 Args = dict[str, JSON]
 Execute = Callable[[ToolContext, Args], Awaitable[Any] | Any]
@@ -58,7 +58,7 @@ class FunctionTool:
     async def run(self, context: ToolContext, args: Args) -> Any:
         if inspect.iscoroutinefunction(self._execute):
             return await self._execute(context, args)
-        result = await asyncio.to_thread(self._execute, context, args)
+        result = await in_thread(self._execute, context, args)
         return await result if inspect.isawaitable(result) else result
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
