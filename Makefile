@@ -66,6 +66,7 @@ interop: $(READY) ## Real peers from public registries
 soak: $(READY) ## The large version of every promise; takes long
 	@scripts/system-packages strace
 	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
+	$(BIN)/python scripts/mutation.py
 	@scripts/run-marked soak
 
 .PHONY: docs-reference

@@ -333,3 +333,23 @@ def test_leave_by_provenance_needs_every_source_to_fit(sources: set[str], mode: 
     rule = Rule("allow", provenance=("user",))
 
     assert decide(request(SEND, BOB, provenance=frozenset(sources)), [rule], []).mode == mode
+
+
+# Small print.
+
+
+def test_a_rule_without_a_priority_is_as_strong_as_one_of_priority_zero():
+    assert mode(request(), Rule("deny", priority=0), Rule("allow")) == "deny"
+    assert mode(request(), Rule("deny"), Rule("allow", priority=0)) == "deny"
+
+
+def test_a_tool_denied_only_for_words_from_some_place_is_not_hidden():
+    rule = Rule("deny", provenance=("page:*",))
+
+    assert not hides([rule], tool="send_mail", door="http", profile="assistant", user="ada")
+
+
+def test_only_the_rules_that_ask_say_whether_a_grant_may_answer():
+    rules = [Rule("require_approval"), Rule("allow", grantable=False)]
+
+    assert mode(request(SEND, BOB), *rules, grants=[grant()]) == "allow"
