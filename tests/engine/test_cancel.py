@@ -1,6 +1,7 @@
 """Cancel, in every phase: what is in flight is stopped, ends in a fact, and only then the run is over."""
 
 import asyncio
+import threading
 
 import pytest
 from tests.engine.builders import (
@@ -26,10 +27,11 @@ from pollux.core.ids import RunId
 from pollux.core.messages import JSON
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Parent, Run
-from pollux.core.tools import Reconciled, ToolContext
+from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.engine.engine import Engine, Start
 from pollux.engine.model import ModelRequest
 from pollux.providers.scripted import Answer, call, calls, fail, reply
+from pollux.tools.define import FunctionTool
 
 SEND = call("send_mail", TO_BOB)
 
@@ -124,6 +126,33 @@ async def test_a_tool_that_does_not_listen_is_abandoned_and_its_late_result_reco
             await asyncio.sleep(0)
     assert (run.status, run.actions[0].status) == ("cancelled", "completed")
     assert isinstance((await journal(engine, run))[-1], ActionCompleted)
+
+
+async def test_a_function_in_a_thread_is_abandoned_and_its_late_result_recorded(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pollux.engine.driver.STOP_SECONDS", 0.01)
+    began, let_go = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def work(context: ToolContext, args: dict[str, JSON]) -> str:
+        loop.call_soon_threadsafe(began.set)
+        let_go.wait(5)
+        return "late"
+
+    slow = FunctionTool(ToolSpec("slow", "Slow.", {"type": "object"}, repeat="once"), work)
+    engine = await lab.engine(call("slow"), tools=[slow])
+    run = await ask(engine)
+    async with asyncio.timeout(5):
+        await began.wait()
+    run = await cancelled(engine, run)
+    assert codes(run) == ["outcome_unknown"]
+    let_go.set()
+    async with asyncio.timeout(5):
+        while codes(run := await engine.queries.run(run.id)) != [""]:
+            await asyncio.sleep(0)
+    assert run.actions[0].outcome is not None
+    assert run.actions[0].outcome.result == "late"
 
 
 async def test_an_abandoned_tool_does_not_keep_the_engine_open(lab: Lab, monkeypatch: pytest.MonkeyPatch):

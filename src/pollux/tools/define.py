@@ -58,7 +58,8 @@ class FunctionTool:
     async def run(self, context: ToolContext, args: Args) -> Any:
         if inspect.iscoroutinefunction(self._execute):
             return await self._execute(context, args)
-        result = await in_thread(self._execute, context, args)
+        # With a limit of its own it must heed the first word to stop: that is the limit's.
+        result = await in_thread(self._execute, context, args, stay=self.spec.timeout is None)
         return await result if inspect.isawaitable(result) else result
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:

@@ -20,8 +20,12 @@ MAX_IDLE = 32
 T = TypeVar("T")
 
 
-async def in_thread(function: Callable[..., T], *args: Any) -> T:
-    """The function's answer. Who is cancelled meanwhile leaves it behind; nobody hears how it ended."""
+async def in_thread(function: Callable[..., T], *args: Any, stay: bool = False) -> T:
+    """The function's answer.
+
+    Who is cancelled meanwhile leaves it behind, and nobody hears how it ended. With `stay` the first cancellation is
+    passed over: the thread cannot be stopped, so whoever asked may give it up and still learn its late result.
+    """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
     context = copy_context()
@@ -43,6 +47,9 @@ async def in_thread(function: Callable[..., T], *args: Any) -> T:
     except IndexError:
         worker = _Worker()
     worker.jobs.put(work)
+    if stay:
+        with suppress(asyncio.CancelledError):
+            return await asyncio.shield(done)
     return await done
 
 
