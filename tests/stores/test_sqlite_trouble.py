@@ -15,6 +15,7 @@ from tests.stores.worker import store_at
 
 from pollux.core.errors import StoreError, ValidationError
 from pollux.core.ids import RunId
+from pollux.engine.ports import AuditFact, Change
 from pollux.stores.filelock import FileLock
 from pollux.stores.sqlite import SqliteStore
 from pollux.testing.store_lab import Story
@@ -49,6 +50,17 @@ async def test_a_full_disk_is_said_and_survived(small_disk: Path):
         assert await store.run(story.run_id) == story.run
     subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
     story = await Story("after").start(store)
+    assert await store.run(story.run_id) == story.run
+    await store.close()
+
+
+async def test_text_that_cannot_be_written_fails_alone_and_harms_nobody_beside_it(tmp_path: Path):
+    store = store_at(tmp_path)
+    await store.open()
+    refused = Change(audit=(AuditFact(at=1.0, kind="revoked", user="ada", by="\ud800"),))
+    story = Story("1")
+    outcomes = await asyncio.gather(store.commit(refused), story.start(store), return_exceptions=True)
+    assert isinstance(outcomes[0], ValidationError)
     assert await store.run(story.run_id) == story.run
     await store.close()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from pollux.core.errors import ValidationError
 from pollux.core.policy import Grant
 from pollux.core.run import Compressed
 from pollux.core.thread import Thread
@@ -79,6 +80,7 @@ class Prepared:
 
 def prepare(change: Change, codec: Codec) -> Prepared:
     """Encode a change. Raises ValidationError where it holds something that is not JSON."""
+    _check_text(change)
     thread_id = rules.thread_of(change) or ""
     run_id = change.run.id if change.run else None
     events: list[tuple[Any, ...]] = []
@@ -94,6 +96,20 @@ def prepare(change: Change, codec: Codec) -> Prepared:
         contents[digest] = body
         messages.append((thread_id, seq, run_id, message.role, digest))
     return Prepared(change, events, [(thread_id, digest, body) for digest, body in contents.items()], messages)
+
+
+def _check_text(change: Change) -> None:
+    """SQLite would refuse it in the middle of a transaction that others share."""
+    said = [fact.by + fact.user for fact in change.audit]
+    if change.row:
+        said.append(change.row.user + change.row.profile + change.row.run_id + change.row.driver)
+    if change.thread:
+        said.append(change.thread.user + change.thread.title + change.thread.id)
+    said += [grant.tool + grant.subject for grant in change.grants]
+    try:
+        "".join(said).encode()
+    except UnicodeEncodeError:
+        raise ValidationError("expected Unicode text, found a lone surrogate") from None
 
 
 def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
