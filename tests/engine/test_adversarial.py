@@ -249,8 +249,10 @@ async def test_ids_that_are_no_text_are_unknown_or_invalid_on_every_store(lab: L
             await asked
 
 
-async def test_an_engine_that_was_never_opened_can_be_closed(lab: Lab):
+async def test_an_engine_that_was_never_opened_says_so_and_can_be_closed(lab: Lab):
     engine = Engine(store=lab.store(), providers=lambda model: lab.model, dispatcher=LocalDispatcher(lab.clock))
+    with pytest.raises(ValidationError, match="async with"):
+        await engine.start(Start("hi", user=ADA))
     await engine.close()
     with pytest.raises(PolluxError):
         await ask(engine)

@@ -92,6 +92,7 @@ class Engine:
         self.clock = clock or SystemClock()
         self._ids = ids or RandomIds()
         self._dispatcher = dispatcher
+        self._is_open = False
         self._draining = False
         self.queries = Queries(store)
         self.threads = Threads(store, self.clock, self._ids)
@@ -111,6 +112,7 @@ class Engine:
         means = Means(self._ledger, self._gate, self._providers, self._instruct)
         self._recovery = Recovery(means, self._dispatcher, self._answer_parent)
         self._crew = self._recovery.crew
+        self._is_open = True
         return self
 
     async def __aexit__(
@@ -121,7 +123,7 @@ class Engine:
     async def close(self, grace: float = 0) -> None:
         """Take no new work, let what is under way go on for `grace` seconds, then leave the rest to a recovery."""
         self._draining = True
-        if hasattr(self, "_crew"):
+        if self._is_open:
             await self._crew.close(grace)
         await self._store.close()
 
@@ -136,6 +138,8 @@ class Engine:
         """
         if self._draining:
             raise Draining("this process is stopping; ask another, or try again soon")
+        if not self._is_open:
+            raise ValidationError("the engine is not open yet. Use it as `async with Engine(...) as engine`")
         return await self._crew.finish(self._start(start))
 
     async def resolve(
