@@ -202,15 +202,43 @@ async def test_a_rule_that_asks_now_stops_what_was_allowed_without_asking(lab: L
     assert (run.text, other.ran) == ("Asked too late.", [])
 
 
-async def test_a_run_whose_profile_is_gone_runs_nothing_more(lab: Lab):
-    tool = mail()
-    before = await lab.engine(SEND, tools=[tool], profile=Profile("clerk", tools=("send_mail",)))
-    run = await answer(before, profile="clerk")
-    await before.close()
-    after = await lab.engine(reply("Nothing."), tools=[tool])
-    run = await approve(after, run)
-    assert (run.text, tool.ran) == ("Nothing.", [])
-    assert lab.model.requests[0].tools == ()
+async def test_a_run_of_another_agent_is_left_to_a_process_that_has_its_tools(lab: Lab):
+    tool, clerk = mail(), Profile("clerk", tools=("send_mail",))
+    asking = await lab.engine(SEND, tools=[tool], profile=clerk)
+    run = await answer(asking, profile="clerk")
+    await asking.close()
+    stranger = await lab.engine()
+    run = await stranger.resolve(run.approvals[0].id, "approved", by="ada")
+    assert (await stranger.recover(), tool.ran, run.is_open) == (0, [], True)
+    await stranger.close()
+    knowing = await lab.engine(reply("Sent."), tools=[tool], profile=clerk)
+    assert await knowing.recover() == 1
+    run = await settle(knowing, run)
+    assert (run.text, [args for _, args in tool.ran]) == ("Sent.", [TO_BOB])
+
+
+async def test_one_run_can_be_taken_on_alone(lab: Lab):
+    tool, clerk = mail(), Profile("clerk", tools=("send_mail",))
+    asking = await lab.engine(SEND, SEND, tools=[tool], profile=clerk)
+    first, other = await answer(asking, profile="clerk"), await answer(asking, profile="clerk")
+    await asking.close()
+    stranger = await lab.engine()
+    for run in (first, other):
+        await stranger.resolve(run.approvals[0].id, "approved", by="ada")
+    await stranger.close()
+    knowing = await lab.engine(reply("Sent."), tools=[tool], profile=clerk)
+    assert await knowing.recover(other.id) == 1
+    assert (await settle(knowing, other)).text == "Sent."
+    assert (await knowing.queries.run(first.id)).is_open
+    assert await knowing.recover(other.id) == 0
+
+
+async def test_a_run_of_another_agent_can_still_be_cancelled(lab: Lab):
+    asking = await lab.engine(SEND, tools=[mail()], profile=Profile("clerk", tools=("send_mail",)))
+    run = await answer(asking, profile="clerk")
+    await asking.close()
+    stranger = await lab.engine()
+    assert (await stranger.cancel(run.id, by="ada")).status == "cancelled"
 
 
 async def test_questions_are_listed_with_what_they_are_about(lab: Lab):

@@ -25,6 +25,8 @@ class Thread:
     context_tokens: int = 0
     forked_from: ThreadId | None = None
     erased: bool = False
+    project: str = ""
+    """Where it was begun: the working directory of a script or a terminal, nothing for those who come by network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class ThreadOpened:
     user: UserId
     title: str = ""
     forked_from: ThreadId | None = None
+    project: str = ""
     at: Instant
 
 
@@ -82,7 +85,15 @@ def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
     if isinstance(event, ThreadOpened):
         if thread is not None:
             raise Misfit("thread_opened needs a new thread, but this one exists")
-        return Thread(event.thread_id, event.user, event.at, event.at, title=event.title, forked_from=event.forked_from)
+        return Thread(
+            event.thread_id,
+            event.user,
+            event.at,
+            event.at,
+            title=event.title,
+            forked_from=event.forked_from,
+            project=event.project,
+        )
     if thread is None or thread.erased:
         raise Misfit("a thread's event needs a thread that exists and was not erased")
     return evolve(_apply(thread, event), version=thread.version + 1, updated_at=event.at)

@@ -314,7 +314,7 @@ class Crew:
             after = run
             for event in events:
                 after = step(after, event)
-            if not _needs_driver(after) or not self._dispatcher.drives_here or await self._is_held(feed, run):
+            if not _needs_driver(after) or not self._drives(run) or await self._is_held(feed, run):
                 return events
             return [
                 RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
@@ -322,6 +322,10 @@ class Crew:
             ]
 
         return claimed
+
+    def _drives(self, run: Run) -> bool:
+        """Whether its work may be done here: what another agent owes is left to a process that has its tools."""
+        return self._dispatcher.drives_here and self._means.gate.knows(run.profile)
 
     async def _is_held(self, feed: Feed, run: Run) -> bool:
         if not _needs_driver(run):

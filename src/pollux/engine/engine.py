@@ -65,6 +65,9 @@ class Start:
     live: bool = False
     parent: Parent | None = None
     run_id: RunId | None = None
+    title: str = ""
+    """What a new thread is called, and in which directory it is begun."""
+    project: str = ""
 
 
 class Engine:
@@ -281,9 +284,12 @@ class Engine:
             self._ledger.release(feed)
         return feed.run
 
-    async def recover(self) -> int:
-        """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
-        return await self._recovery.recover()
+    async def recover(self, run_id: RunId | None = None) -> int:
+        """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many.
+
+        Runs of a profile that this engine does not know are left to one that does. With `run_id`, that run alone.
+        """
+        return await (self._recovery.recover() if run_id is None else self._recovery.take(run_id))
 
     # Beginnings, children, and finding things.
 
@@ -372,7 +378,13 @@ class Engine:
         return thread, ()
 
     def _new_thread(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
-        opened = ThreadOpened(thread_id=start.thread_id or self._ids.thread_id(), user=start.user, at=self.clock.now())
+        opened = ThreadOpened(
+            thread_id=start.thread_id or self._ids.thread_id(),
+            user=start.user,
+            title=start.title,
+            project=start.project,
+            at=self.clock.now(),
+        )
         return step_thread(None, opened), (opened,)
 
     async def _supersede(self, run_id: RunId, by: UserId) -> None:

@@ -70,6 +70,10 @@ class Gate:
         """The run's profile. One that is gone offers nothing and allows nothing: default to refusing."""
         return self._profiles.get(run.profile) or Profile(run.profile, rules=(Rule("deny", reason="no such profile"),))
 
+    def knows(self, profile: str) -> bool:
+        """Whether runs of this profile can be driven here. Others may share the store, with agents of their own."""
+        return profile in self._profiles
+
     def offer_of(self, run: Run) -> Offer:
         """The tools that the model hears of, and the rules it is under."""
         # Rules and profiles do not change while an engine lives; working this out is a good part of a short turn.

@@ -34,10 +34,19 @@ class Recovery:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
         taken = 0
         for row in await self._store.owed():
+            if not self._gate.knows(row.profile):
+                continue
             await self._try(self._hear_children(row.run_id))
             if not await self._is_seen_to(row):
                 taken += await self._try(self.wake(row.run_id))
         return taken + await self.tick_due()
+
+    async def take(self, run_id: RunId) -> int:
+        """Take on this run alone, if it has work and no live driver."""
+        await self._try(self._hear_children(run_id))
+        before = self._ledger.is_driven(run_id)
+        await self.wake(run_id)
+        return int(self._ledger.is_driven(run_id) and not before)
 
     async def tick_due(self) -> int:
         """Tell every run whose time has come, and note when the next one's will."""

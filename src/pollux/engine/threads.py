@@ -35,11 +35,17 @@ class Threads:
         title: str = "",
         thread_id: ThreadId | None = None,
         forked_from: ThreadId | None = None,
+        project: str = "",
     ) -> Thread:
         """A new thread, with messages that came from elsewhere."""
         now = self._clock.now()
         opened = ThreadOpened(
-            thread_id=thread_id or self._ids.thread_id(), user=user, title=title, forked_from=forked_from, at=now
+            thread_id=thread_id or self._ids.thread_id(),
+            user=user,
+            title=title,
+            forked_from=forked_from,
+            project=project,
+            at=now,
         )
         events: list[ThreadEvent] = [opened]
         if messages:
@@ -57,7 +63,7 @@ class Threads:
         """A thread of its own that begins like this one, up to that message."""
         thread = await self._owned(thread_id, user)
         messages = await self._store.messages(thread_id)
-        return await self.open(user, list(messages)[:upto], title=thread.title, forked_from=thread_id)
+        return await self.open(user, list(messages)[:upto], title=thread.title, forked_from=thread_id, project=thread.project)
 
     async def rename(self, thread_id: ThreadId, user: UserId, title: str) -> Thread:
         """Another title."""

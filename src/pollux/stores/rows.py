@@ -104,7 +104,7 @@ def _check_text(change: Change) -> None:
     if change.row:
         said.append(change.row.user + change.row.profile + change.row.run_id + change.row.driver)
     if change.thread:
-        said.append(change.thread.user + change.thread.title + change.thread.id)
+        said.append(change.thread.user + change.thread.title + change.thread.id + change.thread.project)
     said += [grant.tool + grant.subject for grant in change.grants]
     try:
         "".join(said).encode()
@@ -142,7 +142,7 @@ def thread_by_id(db: sqlite3.Connection, thread_id: str) -> Thread | None:
 
 def thread_of_row(row: tuple[Any, ...]) -> Thread:
     """The thread that these columns hold."""
-    thread_id, user, created, updated, title, version, head, open_run, compressed, tokens, forked, erased = row
+    thread_id, user, created, updated, title, version, head, open_run, compressed, tokens, forked, erased, project = row
     return Thread(
         thread_id,
         user,
@@ -156,6 +156,7 @@ def thread_of_row(row: tuple[Any, ...]) -> Thread:
         tokens,
         forked,
         bool(erased),
+        project,
     )
 
 
@@ -231,6 +232,7 @@ def _put_thread(db: sqlite3.Connection, change: Change, thread: Thread, stored: 
             thread.context_tokens,
             thread.forked_from,
             thread.erased,
+            thread.project,
         ),
     )
 

@@ -110,7 +110,12 @@ SETTINGS = (
 )
 """How the writing connection is set."""
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()),)
+SECOND = (
+    # Where a thread was begun, so that a project's own can be told from the rest.
+    "ALTER TABLE threads ADD COLUMN project TEXT NOT NULL DEFAULT ''",
+)
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 
