@@ -2,22 +2,26 @@
 
 import asyncio
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import Enum
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.builders import MAIL, FakeTool
+from tests.engine.builders import MAIL, FakeTool, Lab, answer
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
+from pollux.core.tools import ToolContext
 from pollux.engine.engine import RandomIds
 from pollux.engine.gate import Toolbox
 from pollux.engine.perform import MAX_TEXT, plain
 from pollux.engine.system import SystemClock
+from pollux.providers.scripted import call, reply
 from pollux.testing.clock import FakeClock
 
 
@@ -156,3 +160,38 @@ def test_real_ids_differ_and_say_what_they_name():
     ids = RandomIds()
     assert ids.run_id() != ids.run_id()
     assert ids.run_id().startswith("run_") and ids.thread_id().startswith("thr_")
+
+
+def test_a_result_is_bounded_as_a_whole():
+    kept = plain(["x" * 1_000_000] * 12)
+    assert sum(len(text) for text in kept) < MAX_TEXT + 1_000 and kept[11].endswith("(cut: 1000000 characters)")
+
+
+def test_structs_of_other_makers_are_read_by_their_fields():
+    class Point(msgspec.Struct):
+        x: int
+        y: float
+
+    assert plain([Point(1, math.inf)]) == [{"x": 1, "y": "inf"}]
+
+
+async def test_a_tools_own_time_out_is_not_told_as_ours(lab: Lab):
+    async def body(context: ToolContext, args: dict[str, JSON]) -> object:
+        raise TimeoutError("the database")
+
+    engine = await lab.engine(call("look"), reply("Sorry."), tools=[FakeTool(body=body, timeout=60)])
+    run = await answer(engine)
+    assert run.actions[0].outcome is not None and run.actions[0].outcome.message == "the tool failed (TimeoutError)"
+
+
+def test_a_schema_makes_nobody_ask_another_address():
+    schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
+    with pytest.raises(ValidationError, match=r"not fetched; put what it refers to under \$defs"):
+        Toolbox([FakeTool("look", schema=schema)])
+
+
+def test_of_a_union_the_member_that_was_meant_is_explained():
+    schema = {"anyOf": [{"type": "integer"}, {"type": "object", "required": ["name"]}]}
+    tool = FakeTool("look", schema={"type": "object", "properties": {"who": schema}})
+    with pytest.raises(ValidationError, match='who: "name" is a required property'):
+        Toolbox([tool]).prepare("look", {"who": {}})

@@ -34,6 +34,7 @@ from pollux.engine.driver import Means, just
 from pollux.engine.feed import Item
 from pollux.engine.ledger import Facts, Ledger, patiently, revocation
 from pollux.engine.model import Providers
+from pollux.engine.perform import plain
 from pollux.engine.ports import Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
@@ -214,9 +215,7 @@ class Engine:
         epoch, attempt, now = action.started.epoch, action.started.attempt, self.clock.now()
         event: Event
         if error is None:
-            event = ActionCompleted(
-                epoch=epoch, action_id=action.id, attempt=attempt, result=perform.plain(result), at=now
-            )
+            event = ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now)
         else:
             event = ActionFailed(
                 epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now

@@ -22,6 +22,7 @@ from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
 from pollux.core.tools import Tool, ToolSpec
+from pollux.engine import schemas
 from pollux.engine.ports import Clock, Store
 
 logger = logging.getLogger(__name__)
@@ -294,9 +295,9 @@ class Toolbox(Mapping[str, Tool]):
         if name in self._tools:
             raise ValidationError(f"two tools are called {name!r}; give one of them another name")
         try:
-            self._validators[name] = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
-        except (jsonschema_rs.ValidationError, ValueError) as problem:
-            raise ValidationError(f"the input schema of tool {name!r} is not JSON Schema: {problem}") from None
+            self._validators[name] = schemas.validator(tool.spec.input_schema)
+        except ValidationError as problem:
+            raise ValidationError(f"tool {name!r}: {problem}") from None
         self._tools[name] = tool
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:
@@ -306,10 +307,9 @@ class Toolbox(Mapping[str, Tool]):
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
         checked = cast("dict[str, JSON]", normal(args))
-        problem = next(iter(self._validators[name].iter_errors(checked)), None)
-        if problem is not None:
-            where = "/".join(str(step) for step in problem.instance_path) or "the arguments"
-            raise ValidationError(f"{where}: {problem.message}")
+        validator = self._validators[name]
+        if not validator.is_valid(checked):
+            schemas.check(validator, checked)
         # What the model asked for stays as it was, whatever the tool does with what it is given.
         checked = dict(checked) if checked is args else checked
         prepared = self._tools[name].prepare(checked)

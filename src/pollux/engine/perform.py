@@ -4,13 +4,12 @@ import asyncio
 import logging
 import math
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
-from itertools import count
 from pathlib import PurePath
 from typing import Any, Literal, cast
 
@@ -50,6 +49,7 @@ UNLIMITED = nullcontext()
 PLAIN = frozenset({str, int, float, bool, type(None)})
 MAX_DEPTH = 50
 MAX_TEXT = 10_000_000
+"""How many characters a result may hold altogether."""
 MAX_MEMBERS = 1_000_000
 _OUTCOMES = ("done", "not_done", "unknown")
 
@@ -124,22 +124,20 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
     epoch, attempt = action.started.epoch, action.started.attempt
     # A copy: what was decided on and journalled must not change under a tool's hands.
     args = {name: value if type(value) in PLAIN else deepcopy(value) for name, value in action.args.items()}
+    limit = asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else None
     try:
-        async with asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else UNLIMITED:
+        async with limit or UNLIMITED:
             result = await tool.run(context_for(run, action), args)
-    except TimeoutError:
+    except TimeoutError as problem:
+        if limit is None or not limit.expired():
+            return await _after_trouble(run, action, tool, problem, now)
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
     except (ToolExecutionError, ValidationError, AuthError, PolicyError) as problem:
         return _action_failed(action, problem.code, str(problem), now())
-    except (Exception, asyncio.CancelledError, SystemExit) as problem:
+    except (Exception, asyncio.CancelledError, SystemExit) as problem:  # noqa: BLE001  It is logged and told below.
         # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
         unless_stopped(problem)
-        logger.exception("a tool failed")
-        said = f"the tool failed ({type(problem).__name__})"
-        if action.side_effect:
-            # Only an error that the tool raises as its own says that nothing happened.
-            return await _after_stop(run, action, tool, "tool_call_failure", said, now)
-        return _action_failed(action, "tool_call_failure", said, now())
+        return await _after_trouble(run, action, tool, problem, now)
     if action.where == "child":
         return ActionHandedOver(epoch=epoch, action_id=action.id, attempt=attempt, at=now())
     return ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now())
@@ -166,6 +164,15 @@ def context_for(run: Run, action: Action) -> ToolContext:
         thread_id=run.thread_id,
         deadline=run.deadline,
     )
+
+
+async def _after_trouble(run: Run, action: Action, tool: Tool, problem: BaseException, now: Now) -> Event:
+    logger.error("a tool failed", exc_info=problem)
+    said = f"the tool failed ({type(problem).__name__})"
+    if action.side_effect:
+        # Only an error that the tool raises as its own says that nothing happened.
+        return await _after_stop(run, action, tool, "tool_call_failure", said, now)
+    return _action_failed(action, "tool_call_failure", said, now())
 
 
 async def _after_stop(run: Run, action: Action, tool: Tool | None, code: str, message: str, now: Now) -> Event:
@@ -268,55 +275,86 @@ def _cap(run: Run, profile: Profile) -> int | None:
     return left if profile.max_output_tokens is None else min(left, profile.max_output_tokens)
 
 
+# Whatever a tool returns, as JSON that can be kept: bounded, without cycles and without surprises.
+
+
 def plain(value: object) -> JSON:
     """The nearest JSON value. Never raises, whatever a tool returns; what has no form becomes text."""
     try:
-        return _plain(value, 0, count(1))
+        return _Reader().read(value, 0)
     except Exception as problem:
         logger.exception("a result has no form that can be kept")
         return f"(a {type(value).__name__} that cannot be shown: {type(problem).__name__})"
 
 
-def _plain(value: object, depth: int, seen: Iterator[int]) -> JSON:
-    if value is None or isinstance(value, bool | int):
-        return value if not isinstance(value, int) or abs(value) < 2**53 or isinstance(value, bool) else str(value)
-    if depth > MAX_DEPTH:
-        return "(nested too deeply)"
-    if next(seen) > MAX_MEMBERS:
-        # What holds itself several times over has no end that anybody could wait for.
-        raise OverflowError(f"expected at most {MAX_MEMBERS} members")
-    match value:
-        case Enum():
-            return _plain(value.value, depth + 1, seen)
-        case str():
-            return _text(value)
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case bytes() | bytearray():
-            return _text(b64encode(value).decode())
-        case Mapping():
-            members = cast("Mapping[object, object]", value)
-            return {_text(str(key)): _plain(item, depth + 1, seen) for key, item in members.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_plain(item, depth + 1, seen) for item in cast("Iterable[object]", value)]
-        case datetime() | date() | time():
-            return value.isoformat()
-        case PurePath():
-            return _text(str(value))
-        case _:
-            return _structured(value, depth, seen)
+def _text(text: str, room: int = MAX_TEXT) -> str:
+    """The text as it can be written, cut where it is longer than there is room for."""
+    if len(text) > room:
+        text = text[:room] + f"\n(cut: {len(text)} characters)"
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _structured(value: object, depth: int, seen: Iterator[int]) -> JSON:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name), depth + 1, seen) for field in fields(value)}
-    dump = getattr(cast("Any", value), "model_dump", None)
-    if callable(dump):
-        return _plain(dump(mode="json"), depth + 1, seen)
-    return _text(str(value))
+class _Reader:
+    """One result being read, and what of it there is still room for."""
+
+    __slots__ = ("_members", "_room")
+
+    def __init__(self) -> None:
+        self._members = 0
+        self._room = MAX_TEXT
+
+    def read(self, value: object, depth: int) -> JSON:
+        if value is None or isinstance(value, bool | int):
+            return value if not isinstance(value, int) or abs(value) < 2**53 or isinstance(value, bool) else str(value)
+        if depth > MAX_DEPTH:
+            return "(nested too deeply)"
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            # What holds itself several times over has no end that anybody could wait for.
+            raise OverflowError(f"expected at most {MAX_MEMBERS} members")
+        match value:
+            case Enum():
+                return self.read(value.value, depth + 1)
+            case str():
+                return self._written(value)
+            case float():
+                return value if math.isfinite(value) else str(value)
+            case bytes() | bytearray():
+                return self._written(b64encode(value).decode())
+            case Mapping():
+                return self._object(cast("Mapping[object, object]", value).items(), depth)
+            case list() | tuple() | set() | frozenset():
+                return [self.read(item, depth + 1) for item in cast("Iterable[object]", value)]
+            case datetime() | date() | time():
+                return value.isoformat()
+            case PurePath():
+                return self._written(str(value))
+            case _:
+                return self._structured(value, depth)
+
+    def _structured(self, value: object, depth: int) -> JSON:
+        dump = getattr(cast("Any", value), "model_dump", None)
+        if callable(dump):
+            return self.read(dump(mode="json"), depth + 1)
+        names = _field_names(value)
+        if names:
+            return self._object([(name, getattr(value, name, None)) for name in names], depth)
+        return self._written(str(value))
+
+    def _object(self, members: Iterable[tuple[object, object]], depth: int) -> JSON:
+        return {self._written(str(name)): self.read(member, depth + 1) for name, member in members}
+
+    def _written(self, text: str) -> str:
+        written = _text(text, self._room)
+        self._room = max(0, self._room - len(text))
+        return written
 
 
-def _text(value: str) -> str:
-    if len(value) > MAX_TEXT:
-        value = value[:MAX_TEXT] + f"\n(cut: {len(value)} characters)"
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+def _field_names(value: object) -> tuple[str, ...]:
+    """The fields of a dataclass, of msgspec's structs and of attrs' classes."""
+    if isinstance(value, type):
+        return ()
+    if is_dataclass(value):
+        return tuple(field.name for field in fields(value))
+    kind = cast("Any", type(value))
+    return tuple(getattr(kind, "__struct_fields__", ()) or (each.name for each in getattr(kind, "__attrs_attrs__", ())))

@@ -9,7 +9,7 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import Action, ApprovalStatus, Run
 from pollux.core.thread import Thread
-from pollux.engine.ports import AuditEntry, AuditReport, RunRow, Store
+from pollux.engine.ports import AuditEntry, AuditReport, Recorded, RunRow, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,10 @@ class Queries:
         if run is None or (user is not None and run.user != user):
             raise NotFound(f"there is no run {run_id!r}")
         return run
+
+    async def journal(self, run_id: RunId, user: UserId | None = None, *, after: int = 0) -> Sequence[Recorded]:
+        await self.run(run_id, user)
+        return await self._store.journal(run_id, after)
 
     async def runs(
         self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None

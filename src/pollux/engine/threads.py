@@ -62,8 +62,8 @@ class Threads:
     async def fork(self, thread_id: ThreadId, user: UserId, *, upto: int | None = None) -> Thread:
         """A thread of its own that begins like this one, up to that message."""
         thread = await self._owned(thread_id, user)
-        messages = await self._store.messages(thread_id)
-        return await self.open(user, list(messages)[:upto], title=thread.title, forked_from=thread_id, project=thread.project)
+        messages = list(await self._store.messages(thread_id))[:upto]
+        return await self.open(user, messages, title=thread.title, forked_from=thread_id, project=thread.project)
 
     async def rename(self, thread_id: ThreadId, user: UserId, title: str) -> Thread:
         """Another title."""
