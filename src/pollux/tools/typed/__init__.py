@@ -1,0 +1,1 @@
+"""Tools from typed functions, and the way between Python types and JSON."""
