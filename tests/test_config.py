@@ -22,6 +22,7 @@ from pollux.config import (
 )
 from pollux.config.files import parse_env
 from pollux.config.reference import settings_page
+from pollux.config.rights import parse_rights
 from pollux.core.redact import Secret
 
 REPOSITORY = Path(__file__).parent.parent
@@ -277,6 +278,27 @@ def test_what_is_missing_is_explained_with_every_way_to_set_it():
     assert explain_missing("model") == "model is not set. Put `model` in the config file or pass --model"
     with pytest.raises(ConfigError, match="there is no setting 'colour'"):
         explain_missing("colour")
+
+
+# Rules
+
+
+def test_a_rule_may_say_whether_somebody_must_be_there_to_ask(cwd: Path):
+    rules = [{"decision": "deny", "interactive": False}, {"decision": "deny"}]
+
+    rights = parse_rights({"rules": rules}, tier="user", path=cwd / "pollux.toml")
+
+    assert [rule.interactive for rule in rights.rules] == [False, None]
+
+
+@pytest.mark.parametrize("key", ["interactive", "grantable"])
+def test_a_rule_takes_true_or_false_where_it_asks_for_that(cwd: Path, key: str):
+    path = cwd / "pollux.toml"
+
+    with pytest.raises(ConfigError) as refused:
+        parse_rights({"rules": [{"decision": "deny", key: 1}]}, tier="user", path=path)
+
+    assert str(refused.value) == f"{key} of rule 1 in {path} must be true or false"
 
 
 # Junk

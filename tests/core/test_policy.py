@@ -85,6 +85,8 @@ MATCHES: list[tuple[Rule, bool]] = [
     (Rule("deny", subjects=()), False),
     (Rule("deny", provenance=("web:*",)), True),
     (Rule("deny", provenance=("file:*",)), False),
+    (Rule("deny", interactive=True), True),
+    (Rule("deny", interactive=False), False),
 ]
 
 
@@ -93,6 +95,13 @@ def test_a_rule_speaks_when_all_of_its_patterns_fit(rule: Rule, speaks: bool):
     asked = request(SEND, BOB, provenance=frozenset({"user", "web:shop"}))
 
     assert mode(asked, rule) == ("deny" if speaks else "require_approval")
+
+
+def test_a_rule_may_be_for_runs_with_somebody_to_ask_or_for_those_without():
+    rules = [Rule("require_approval", interactive=True, name="asked"), Rule("deny", interactive=False, name="alone")]
+
+    assert decide(request(interactive=True), rules, ()).rule == "asked"
+    assert decide(request(interactive=False), rules, ()).rule == "alone"
 
 
 def test_a_rule_gives_its_reason_and_its_name():
@@ -241,6 +250,14 @@ HIDDEN: list[tuple[str, list[Rule], bool]] = [
     ("allowed for some recipients", [Rule("allow", subjects=("a",), priority=1), Rule("deny")], False),
     ("asked for some sources", [Rule("require_approval", provenance=("a",), priority=1), Rule("deny")], False),
     ("allowed by a stronger rule", [Rule("allow", tier="user"), Rule("deny")], False),
+    ("denied where nobody can be asked", [Rule("deny", interactive=False)], False),
+    ("denied where somebody can be asked", [Rule("deny", interactive=True)], False),
+    (
+        "denied where nobody can be asked, then for all",
+        [Rule("deny", interactive=False, priority=1), Rule("deny")],
+        True,
+    ),
+    ("allowed where somebody can be asked", [Rule("allow", interactive=True, priority=1), Rule("deny")], False),
 ]
 
 
@@ -260,6 +277,7 @@ rules = st.builds(
     subjects=st.none() | st.lists(patterns, max_size=2).map(tuple),
     args=st.sampled_from([None, None, None, None, "to", "("]),
     user=st.sampled_from(["*", "ada", "eve"]),
+    interactive=st.sampled_from([None, None, True, False]),
     tier=st.sampled_from(TIERS),
     priority=st.integers(0, 2),
     grantable=st.booleans(),
@@ -285,19 +303,21 @@ def test_leave_means_that_a_rule_allows_every_recipient_or_each_is_granted(
         return
     own = {g.subject for g in granted if g.user == "ada" and g.tool == "send_mail" and _is_here(g)}
     by_grant = bool(asked.subjects) and asked.subjects <= own
-    assert by_grant or any(_allows_all(rule, asked.subjects) for rule in policy)
+    assert by_grant or any(_allows_all(rule, asked) for rule in policy)
 
 
 def _is_here(granted: Grant) -> bool:
     return granted.scope == "always" or granted.thread_id == "thr_1"
 
 
-def _allows_all(rule: Rule, subjects: frozenset[str]) -> bool:
+def _allows_all(rule: Rule, asked: PolicyRequest) -> bool:
     if rule.decision != "allow" or rule.tool == "other" or rule.user == "eve":
+        return False
+    if rule.interactive is not None and rule.interactive != asked.interactive:
         return False
     if rule.subjects is None:
         return True
-    return bool(subjects) and all(_fits(subject, rule.subjects) for subject in subjects)
+    return bool(asked.subjects) and all(_fits(subject, rule.subjects) for subject in asked.subjects)
 
 
 def _fits(subject: str, wanted: tuple[str, ...]) -> bool:

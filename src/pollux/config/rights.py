@@ -114,8 +114,9 @@ def _rule(value: object, *, tier: Literal["user", "workspace"], name: str, path:
             raise ConfigError(f"{key} of {where} must be text in quotes, found {kind_of(written[key])}")
     if type(written.get("priority", 0)) is not int:
         raise ConfigError(f"priority of {where} must be a whole number")
-    if not isinstance(written.get("grantable", True), bool):
-        raise ConfigError(f"grantable of {where} must be true or false")
+    for key in {"grantable", "interactive"} & written.keys():
+        if not isinstance(written[key], bool):
+            raise ConfigError(f"{key} of {where} must be true or false")
     _check_pattern(written.get("args"), where=where)
     arguments: dict[str, Any] = {"name": name, **written, "tier": tier}
     return Rule(**arguments)

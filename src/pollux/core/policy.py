@@ -77,6 +77,8 @@ class Rule:
     door: str = "*"
     profile: str = "*"
     user: str = "*"
+    interactive: bool | None = None
+    """Only where there is somebody to ask, or only where there is nobody. None: either."""
     tier: Tier = "default"
     priority: int = 0
     reason: str = ""
@@ -86,7 +88,8 @@ class Rule:
     @property
     def is_conditional(self) -> bool:
         """Whether it looks at more than which tool is called from where."""
-        return self.args is not None or self.subjects is not None or self.provenance is not None
+        conditions = (self.args, self.subjects, self.provenance, self.interactive)
+        return any(condition is not None for condition in conditions)
 
 
 def decide(request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant]) -> Decision:
@@ -155,6 +158,7 @@ def _ranked(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
 def _matches(rule: Rule, request: PolicyRequest) -> bool:
     return (
         _is_addressed(rule, tool=request.tool.name, door=request.door, profile=request.profile, user=request.user)
+        and (rule.interactive is None or rule.interactive == request.interactive)
         and (rule.args is None or re.search(rule.args, canonical(request.args).decode()) is not None)
         and (rule.subjects is None or _fits_subjects(rule.decision, rule.subjects, request.subjects))
         and (rule.provenance is None or _fits_provenance(rule.decision, rule.provenance, request.provenance))

@@ -1,0 +1,1 @@
+"""Policies from files, in our own form and in Gemini CLI's."""
