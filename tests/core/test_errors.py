@@ -15,6 +15,7 @@ CODES = {
     "ToolError": "tool_call_failure",
     "ModelError": "model_error",
     "NotFound": "not_found",
+    "SessionNotFound": "session_not_found",
     "ThreadBusy": "thread_busy",
     "Misfit": "misfit",
     "Conflict": "conflict",

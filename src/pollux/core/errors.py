@@ -9,6 +9,7 @@ PolluxError
 │   └── ToolError        raised by a tool's author: the text goes to the model
 ├── ModelError           the model could not be reached, or did not answer sensibly
 ├── NotFound             an unknown id, or somebody else's: they look alike
+│   └── SessionNotFound  no session of this id, or no such session file
 ├── ThreadBusy           the thread has an open run
 ├── Misfit               a fact that does not fit the state it met; nothing was changed
 ├── Conflict             another writer was faster; reload and judge again
@@ -90,6 +91,12 @@ class NotFound(PolluxError):
     """An id that is unknown, or belongs to somebody else."""
 
     code = "not_found"
+
+
+class SessionNotFound(NotFound):
+    """There is no session of this id, or no such session file."""
+
+    code = "session_not_found"
 
 
 class ThreadBusy(PolluxError):
