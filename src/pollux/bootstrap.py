@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from pollux.config import ConfigError, Settings, explain_missing, model_ref
 from pollux.core.errors import MissingCredential, ValidationError
@@ -21,6 +20,8 @@ from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
 from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
+from pollux.providers import reach
+from pollux.telemetry import traced_provider, traced_tool, tracer
 
 if TYPE_CHECKING:
     from pollux.providers.http import Http
@@ -38,14 +39,15 @@ async def running_engine(
     rules: Sequence[Rule] = (),
     instruct: Instruct = fixed_instructions,
     store: Store | None = None,
+    providers: "Registry | Fixed | None" = None,
 ) -> AsyncGenerator[Engine]:
     """An engine on the configured store with the configured providers, closed at the end."""
     clock = SystemClock()
-    providers = Registry(settings)
+    providers = providers or Registry(settings)
     engine = Engine(
         store=store or open_store(settings),
         providers=providers,
-        tools=tools,
+        tools=[traced_tool(tool, tracer()) for tool in tools],
         profiles=profiles,
         rules=rules,
         instruct=instruct,
@@ -69,6 +71,13 @@ def open_store(settings: Settings) -> Store:
     settings.store.parent.mkdir(parents=True, exist_ok=True)
     key = read_key(settings.home / "audit.key")
     return SqliteStore(settings.store, key=key, heads=settings.home / "audit-heads.jsonl")
+
+
+def memory_store() -> Store:
+    """A store that forgets everything with the process."""
+    from pollux.stores.memory import MemoryStore
+
+    return MemoryStore()
 
 
 def make_home(home: Path) -> None:
@@ -134,7 +143,7 @@ class Registry:
             from pollux.providers.gemini import GeminiProvider
 
             key, url = _needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url
-            return GeminiProvider(key, url, self._http(url))
+            return traced_provider(GeminiProvider(key, url, self._http(url)), tracer(), base_url=url)
         if name in ("openai", "ollama"):
             from pollux.providers.openai import OpenAIProvider
 
@@ -144,19 +153,33 @@ class Registry:
                 key, url = settings.openai_api_key, base_url
             else:
                 key, url = _needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url
-            return OpenAIProvider(key, url, self._http(url))
+            return traced_provider(OpenAIProvider(key, url, self._http(url)), tracer(), base_url=url)
         raise ValidationError(f"models of {name} are not supported by this version", code="usage")
 
     def _http(self, base_url: str) -> "Http":
         """The light client, or the one that knows proxies where the environment names one."""
+        reach.check(base_url)
         names = (*_PROXIES, *(name.lower() for name in _PROXIES))
-        if not _is_loopback(base_url) and any(self._environ.get(name) for name in names):
+        if not reach.is_loopback(base_url) and any(self._environ.get(name) for name in names):
             from pollux.providers.http import AiohttpHttp
 
             return AiohttpHttp(proxies_from_environment=True)
         from pollux.providers.light import LightHttp
 
         return LightHttp()
+
+
+class Fixed:
+    """One provider for whatever model is named. Whoever brought it closes it."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = traced_provider(provider, tracer())
+
+    def __call__(self, model: str) -> Provider:
+        return self._provider
+
+    async def close(self) -> None:
+        """Nothing of ours is open."""
 
 
 class Renamed:
@@ -187,8 +210,3 @@ def _needed(key: Secret | None, name: str) -> Secret:
     if key is None:
         raise MissingCredential(explain_missing(name))
     return key
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")

@@ -15,7 +15,7 @@ from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
 
-USER = UserId("you")
+USER = UserId("local")
 
 
 class Chat:

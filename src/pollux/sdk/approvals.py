@@ -1,0 +1,96 @@
+"""Asking the host: what an `on_approval` function is given, what it may answer, and how the answer is recorded."""
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pollux.core.errors import Misfit, PolluxError, ValidationError
+from pollux.core.ids import UserId
+from pollux.core.messages import JSON
+from pollux.engine.engine import Engine
+from pollux.sdk.events import ApprovalRequired
+from pollux.tools.threads import in_thread
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """Yes; with `always`, also for these recipients from now on, or with "session" for this session's rest."""
+
+    always: bool | Literal["session"] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """No; the model reads the feedback."""
+
+    feedback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Other arguments. They are prepared and decided on anew, and asked about anew where the policy asks."""
+
+    args: dict[str, JSON]
+
+
+Answer = Approve | Reject | Edit | bool | None
+"""True and False are a plain yes and no; None leaves the question open, to be answered later."""
+
+OnApproval = Callable[[ApprovalRequired], Answer | Awaitable[Answer]]
+
+
+async def ask(engine: Engine, on_approval: OnApproval, asked: ApprovalRequired, *, user: UserId) -> None:
+    """Put the question to the host and record the answer. A host that fails to answer has not said yes."""
+    try:
+        answer = await _answer(on_approval, asked)
+        await give(engine, asked, answer, user=user)
+    except Misfit as misfit:
+        logger.info("the question was closed meanwhile: %s", misfit)
+    except Exception as problem:
+        logger.exception("on_approval failed; the call is rejected")
+        said = str(problem) if isinstance(problem, PolluxError) else "it could not be asked whether this may run"
+        await _reject(engine, asked, said, user=user)
+
+
+async def give(engine: Engine, asked: ApprovalRequired, answer: Any, *, user: UserId) -> None:
+    """Record an answer. Raises ValidationError for what is none, Misfit where the question is closed."""
+    match answer:
+        case None:
+            return
+        case True | Approve():
+            scope = _scope(answer)
+            await engine.resolve(asked.id, "approved", by=user, user=user, scope=scope, args_hash=asked.args_hash)
+        case False | Reject():
+            feedback = answer.feedback if isinstance(answer, Reject) else ""
+            await engine.resolve(asked.id, "rejected", by=user, user=user, feedback=feedback)
+        case Edit(args=args):
+            await engine.edit(asked.id, args, by=user, user=user)
+        case _:
+            raise ValidationError(
+                f"expected True, False, None, Approve, Reject or Edit from on_approval, found {type(answer).__name__}"
+            )
+
+
+async def _answer(on_approval: OnApproval, asked: ApprovalRequired) -> object:
+    if inspect.iscoroutinefunction(on_approval):
+        return await on_approval(asked)
+    # It may well wait at a terminal.
+    answer = await in_thread(on_approval, asked)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _reject(engine: Engine, asked: ApprovalRequired, feedback: str, *, user: UserId) -> None:
+    try:
+        await engine.resolve(asked.id, "rejected", by=user, user=user, feedback=feedback)
+    except Misfit as misfit:
+        logger.info("the question was closed meanwhile: %s", misfit)
+
+
+def _scope(answer: object) -> Literal["session", "always"] | None:
+    if not isinstance(answer, Approve) or not answer.always:
+        return None
+    return "session" if answer.always == "session" else "always"

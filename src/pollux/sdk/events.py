@@ -1,0 +1,134 @@
+"""What a stream yields. Every event has a `type`, so that a consumer may match on the class or on the word."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pollux.core.events import CompressionStatus
+from pollux.core.messages import JSON, Usage
+
+FinishReason = Literal["completed", "awaiting_confirmation", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Who answers, and where the answer is kept."""
+
+    model: str
+    session_id: str
+    run_id: str
+    type: Literal["model_info"] = "model_info"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A piece of the answer. Joined, the pieces are the answer byte for byte."""
+
+    text: str
+    type: Literal["content"] = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of what the model shows of its thinking."""
+
+    text: str
+    type: Literal["thought"] = "thought"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRestarted:
+    """The answer of this turn begins anew: drop what was shown of it. Only a run that changed hands does that."""
+
+    type: Literal["turn_restarted"] = "turn_restarted"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRequest:
+    """The model wants a tool to be called. Whether it may is decided next."""
+
+    id: str
+    name: str
+    args: dict[str, JSON]
+    type: Literal["tool_call_request"] = "tool_call_request"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallResponse:
+    """What became of a call: the result that the model reads, or why there is none."""
+
+    id: str
+    name: str
+    result: JSON = None
+    error: str | None = None
+    code: str = ""
+    type: Literal["tool_call_response"] = "tool_call_response"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequired:
+    """A question to a person. `args` are the ones that will run, the answer is bound to their hash."""
+
+    id: str
+    call_id: str
+    tool: str
+    args: dict[str, JSON]
+    args_hash: str
+    reason: str
+    preview: str
+    expires_at: float
+    subjects: tuple[str, ...] = ()
+    type: Literal["approval_required"] = "approval_required"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCompressed:
+    """The older part of the conversation was summarised, or the summary was refused: the status says which."""
+
+    original_token_count: int
+    new_token_count: int
+    compression_status: CompressionStatus
+    type: Literal["chat_compressed"] = "chat_compressed"
+
+
+@dataclass(frozen=True, slots=True)
+class UsageUpdate:
+    """The tokens of one model call, and of the run so far. The cost is in US dollars, or None where it is unknown."""
+
+    usage: Usage
+    total: Usage
+    cost: float | None = None
+    type: Literal["usage"] = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The run ended without an answer. The code is stable, the message safe to show."""
+
+    code: str
+    message: str
+    type: Literal["error"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of every stream."""
+
+    reason: FinishReason
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    type: Literal["finished"] = "finished"
+
+
+AgentEvent = (
+    ModelInfo
+    | Content
+    | Thought
+    | TurnRestarted
+    | ToolCallRequest
+    | ToolCallResponse
+    | ApprovalRequired
+    | ChatCompressed
+    | UsageUpdate
+    | Failure
+    | Finished
+)

@@ -1,0 +1,46 @@
+"""`policy=` as rules: a name, a file, rules, or any of them in a list."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, cast
+
+from pollux.core.errors import ValidationError
+from pollux.core.policy import Rule
+
+ASK: Final[tuple[Rule, ...]] = ()
+"""No rules: side effects ask, the rest runs."""
+
+# Named, so that every decision it makes says in journal and audit who made it. It speaks where no other rule does: what
+# somebody forbids stays forbidden.
+ALLOW_ALL: Final = (Rule("allow", priority=-999_999, name="allow_all", reason="the policy is allow_all"),)
+NAMED: Final = {"ask": ASK, "allow_all": ALLOW_ALL}
+
+
+def rules_of(policy: object) -> tuple[Rule, ...]:
+    """The rules. Raises ValidationError for what is no policy, ConfigError's kin for a file with mistakes."""
+    match policy:
+        case None:
+            return ASK
+        case Rule():
+            return (_as_given(policy),)
+        case str() if policy in NAMED:
+            return NAMED[policy]
+        case str() | os.PathLike():
+            path = Path(cast("str | os.PathLike[str]", policy)).expanduser()
+            if isinstance(policy, str) and not path.suffix:
+                names = ", ".join(repr(name) for name in NAMED)
+                raise ValidationError(f"policy must be {names}, a TOML file or rules, found {policy!r}")
+            from pollux.tools.policy.files import load_policy
+
+            return load_policy(path)
+        case Iterable():
+            return tuple(rule for item in cast("Iterable[object]", policy) for rule in rules_of(item))
+        case _:
+            raise ValidationError(f"policy must be a name, a TOML file or rules, found {type(policy).__name__}")
+
+
+def _as_given(rule: Rule) -> Rule:
+    # The author of the script is its user: what they wrote stands above what an extension brings.
+    return replace(rule, tier="user") if rule.tier == "default" else rule

@@ -1,0 +1,97 @@
+"""A prompt as a message: text, and images and files beside it."""
+
+import mimetypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from pollux.core.errors import ValidationError
+from pollux.core.messages import Blob, FileRef, Message, Part, Text
+
+INLINE_LIMIT = 20_000_000
+"""What a request may carry inline altogether; larger files go to the provider's own file store, as a FileRef."""
+
+PromptPart = str | os.PathLike[str] | Blob | FileRef | Text
+Prompt = str | Message | Sequence[PromptPart]
+
+
+def message_of(prompt: Prompt) -> Message:
+    """The message to send. Raises ValidationError for what cannot be sent."""
+    if isinstance(prompt, Message):
+        if prompt.role != "user":
+            raise ValidationError(f"a prompt must be a user's message, found one of role {prompt.role!r}")
+        return prompt
+    pieces = [prompt] if isinstance(prompt, str | os.PathLike) else prompt
+    if isinstance(pieces, bytes) or not isinstance(cast("object", pieces), Sequence):
+        raise ValidationError(f"a prompt must be a text or a list of texts, paths and parts, found {_kind(prompt)}")
+    parts = tuple(_part(piece) for piece in cast("Sequence[object]", pieces))
+    if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
+        raise ValidationError("a prompt must not be empty")
+    carried = sum(len(part.data) for part in parts if isinstance(part, Blob))
+    if carried > INLINE_LIMIT:
+        raise _too_large("the files together hold", carried)
+    return Message("user", parts)
+
+
+def title_of(message: Message, length: int = 80) -> str:
+    """A line to know the session by: the beginning of what was asked."""
+    line = " ".join(message.text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def _part(piece: object) -> Part:
+    match piece:
+        case str():
+            return Text(_writable(piece))
+        case Text() | Blob() | FileRef():
+            return piece
+        case os.PathLike():
+            return _file(Path(cast("os.PathLike[str]", piece)))
+        case _:
+            raise ValidationError(
+                f"a part of a prompt must be a text, a path, a Blob or a FileRef, found {_kind(piece)}"
+            )
+
+
+def _file(path: Path) -> Blob:
+    try:
+        if not path.is_file():
+            raise ValidationError(f"{path} is not a file that can be attached")
+        size = path.stat().st_size
+        if size > INLINE_LIMIT:
+            raise _too_large(f"{path} holds", size)
+        data = path.read_bytes()
+    except OSError as problem:
+        raise ValidationError(f"{path} cannot be read ({problem.strerror})") from problem
+    return Blob(_mime(path, data), data, path.name)
+
+
+def _mime(path: Path, data: bytes) -> str:
+    guessed, encoding = mimetypes.guess_type(path.name)
+    if guessed and not encoding:
+        return guessed
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain"
+
+
+def _writable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValidationError("a prompt must be Unicode text, found a lone surrogate") from None
+    return text
+
+
+def _too_large(what: str, size: int) -> ValidationError:
+    return ValidationError(
+        f"{what} {size:,} bytes; at most {INLINE_LIMIT:,} fit into a request. Upload it to the provider, and attach a"
+        " FileRef with its address"
+    )
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__

@@ -1,0 +1,23 @@
+"""One line of a list of sessions, wherever they are kept."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session that can be gone on with. `file_path` is where it is kept: the store, or Gemini CLI's own file."""
+
+    session_id: str
+    file_path: str
+    start_time: str
+    last_updated: str
+    message_count: int
+    summary: str | None = None
+    problem: str | None = None
+    """What is wrong with it, where it cannot be read whole."""
+
+
+def time_of(moment: float) -> str:
+    """The moment as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,211 @@
+"""An agent's definition, worked out once: its tools, its rules, its limits and the engine that they make.
+
+Everything here is known when the agent is made, so whatever is wrong with it is said then. Keys and stores are looked
+for when the engine is opened: they may come later, and may change.
+"""
+
+import hashlib
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pollux.bootstrap import Fixed, Registry, open_store, running_engine
+from pollux.config import Rights, Settings, load_project, read_settings
+from pollux.core.errors import ValidationError
+from pollux.core.ids import UserId
+from pollux.core.messages import JSON
+from pollux.core.policy import Rule
+from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
+from pollux.core.tools import Tool
+from pollux.core.windows import window_of
+from pollux.engine.engine import Engine
+from pollux.engine.gate import Toolbox
+from pollux.engine.model import Provider
+from pollux.engine.perform import Instruct
+from pollux.engine.ports import Store
+from pollux.sdk import options
+from pollux.sdk.collect import Workspace, bind, collect
+from pollux.sdk.context import Widen
+from pollux.sdk.policy import rules_of
+from pollux.tools.files.root import Root
+from pollux.tools.shell.agent_shell import AgentShell
+from pollux.tools.shell.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from pollux.tools.skills import SkillDir
+
+DOOR = "sdk"
+USER = UserId("local")
+"""Whoever runs the script. The store is theirs; nobody else comes through this door."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the author said, as it was said."""
+
+    tools: object
+    skills: object
+    model: object
+    cwd: str | os.PathLike[str] | None
+    compression_threshold: float | Literal[False]
+    policy: object
+    limits: Limits | Mapping[str, Any] | None
+    store: object
+    sandbox: Sandbox
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What one agent is."""
+
+    name: str
+    workspace: Workspace
+    model: str
+    provider: Provider | None
+    tools: tuple[Tool, ...]
+    rules: tuple[Rule, ...]
+    limits: Limits
+    store: Store | Path | None
+    skills_prompt: str
+    preamble: str
+    """What the configuration puts before every agent's instructions."""
+
+    @property
+    def cwd(self) -> Path:
+        return self.workspace.root.path
+
+    @property
+    def profile(self) -> Profile:
+        """Named after its tools: a run is gone on with by an agent that has them, not by any that shares the store."""
+        return Profile(
+            f"{DOOR}:{self.name}:{_fingerprint(self.tools)}",
+            model=self.model,
+            tools=tuple(tool.spec.name for tool in self.tools),
+            limits=self.limits,
+        )
+
+    def settings(self) -> Settings:
+        """As environment and files have them now. Raises ConfigError."""
+        return settings_for(self.cwd, self.store)
+
+    def store_path(self, settings: Settings) -> str:
+        """Where sessions are kept, for those who list them."""
+        if self.store is None or isinstance(self.store, Path):
+            return str(settings.store)
+        return f"({type(self.store).__name__})"
+
+    def open_store(self, settings: Settings) -> Store:
+        """The author's store, or the configured one."""
+        return open_store(settings) if self.store is None or isinstance(self.store, Path) else self.store
+
+    def rights(self, settings: Settings) -> Rights:
+        """The rules in force, and what bounds the limits: the author's, and what the project's file narrows."""
+        rights = load_project(settings).rights
+        return replace(rights, rules=(*rights.rules, *self.rules))
+
+
+def set_up(given: Given, widen: Widen) -> Setup:
+    """Work the definition out. Raises ValidationError for what does not fit, ConfigError for broken files."""
+    store = options.store(given.store)
+    cwd = options.directory(given.cwd)
+    settings = settings_for(cwd, store)
+    workspace = make_workspace(cwd, settings, options.one_of("sandbox", given.sandbox, get_args(Sandbox)))
+    skill_prompt, skill_tools = _skills(options.skills(given.skills))
+    model, provider = model_and_provider(given.model, settings)
+    share = options.compression(given.compression_threshold)
+    found = [*collect(given.tools, workspace), *skill_tools]
+    return Setup(
+        name=options.name(given.name),
+        workspace=workspace,
+        model=model,
+        provider=provider,
+        tools=tuple(Toolbox(bind(found, widen)).values()),
+        rules=rules_of(given.policy),
+        limits=replace(options.limits(given.limits), compress_at=_compress_at(share, model)),
+        store=store,
+        skills_prompt=skill_prompt,
+        preamble=settings.system_prompt or "",
+    )
+
+
+@asynccontextmanager
+async def engine_for(
+    setup: Setup, settings: Settings, rights: Rights, instruct: Instruct, providers: Registry | Fixed, store: Store
+) -> AsyncGenerator[Engine]:
+    """The agent's engine, open."""
+    profile = setup.profile
+    profile = replace(profile, limits=bounded(profile.limits, rights.limits))
+    async with running_engine(
+        settings,
+        tools=setup.tools,
+        profiles={profile.name: profile},
+        rules=rights.rules,
+        instruct=instruct,
+        store=store,
+        providers=providers,
+    ) as engine:
+        yield engine
+
+
+def settings_for(cwd: Path, store: Store | Path | None) -> Settings:
+    """The settings, with a store that the author names in place of the configured one."""
+    flags = {"store": str(store)} if isinstance(store, Path) else {}
+    return read_settings(os.environ, cwd=cwd, flags=flags)
+
+
+def make_workspace(cwd: Path, settings: Settings, sandbox: Sandbox) -> Workspace:
+    """The directory and what runs in it. Where we keep our own keys and journals, nothing is read or written."""
+    kept = [settings.home, *([settings.store] if isinstance(settings.store, Path) else [])]
+    return Workspace(Root(cwd, protected=kept), AgentShell(cwd, sandbox=sandbox, hidden=kept))
+
+
+def model_and_provider(model: object, settings: Settings) -> tuple[str, Provider | None]:
+    """The model's name, and the provider where the author brought one."""
+    if model is None:
+        return settings.model or DEFAULT_MODEL, None
+    if isinstance(model, str):
+        return model, None
+    if callable(getattr(model, "stream", None)) and isinstance(getattr(model, "name", None), str):
+        provider: Any = model
+        return provider.name, provider
+    raise ValidationError(f"model must be a model's name or a provider, found {type(model).__name__}")
+
+
+def _skills(given: "tuple[SkillDir, ...]") -> tuple[str, list[Tool]]:
+    """What the model is told of the skills, and the tools to use them by."""
+    if not given:
+        return "", []
+    from pollux.tools.skills import load_skills, skill_tools, skills_prompt
+
+    skills = load_skills(given)
+    return skills_prompt(skills), list(skill_tools(skills))
+
+
+def _compress_at(share: float | None, model: str) -> int | None:
+    """The share of the model's window, in tokens."""
+    return None if share is None else max(1, int(share * window_of(model)))
+
+
+def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:
+    """The limits, none of them above what the configuration allows."""
+    tighter: dict[str, Any] = {}
+    for field_ in fields(Limits):
+        bound, own = bounds.get(field_.name), getattr(limits, field_.name)
+        if bound is not None and (own is None or bound < own):
+            tighter[field_.name] = int(bound) if field_.name in ("model_calls", "tokens") else bound
+    return replace(limits, **tighter) if tighter else limits
+
+
+def with_output(profile: Profile, schema: Mapping[str, JSON]) -> Profile:
+    """The profile for a prompt that wants its answer in this shape."""
+    mark = hashlib.sha256(repr(sorted(schema.items(), key=str)).encode()).hexdigest()[:8]
+    return replace(profile, name=f"{profile.name}:{mark}", output_schema=schema)
+
+
+def _fingerprint(tools: Sequence[Tool]) -> str:
+    hashes = sorted(tool.spec.schema_hash for tool in tools)
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()[:8]

@@ -1,0 +1,142 @@
+"""A run as its author sees it: the engine's facts and deltas in, typed events out, each told once.
+
+The run is folded here from what was watched, so what is told is exactly what the journal says, also when a stream joins
+a run half way.
+"""
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+from pollux.core.events import HistoryCompressed, ModelReplied, RunCancelled, RunCompleted, RunFailed, RunStarted
+from pollux.core.machine import pending, step
+from pollux.core.messages import Usage
+from pollux.core.run import Action, Run
+from pollux.engine.feed import Delta, Item
+from pollux.engine.feed import TurnRestarted as Restarted
+from pollux.engine.ports import Recorded
+from pollux.sdk import events
+
+Cost = Callable[[str, Usage], Decimal | None]
+"""What the tokens of one model call cost in US dollars; None where nobody knows."""
+
+
+class Translation:
+    """Turns what happens to one run into what a stream yields."""
+
+    def __init__(self, cost: Cost) -> None:
+        self.run: Run | None = None
+        self._cost = cost
+        self._spent: Decimal | None = Decimal()
+        self._shown = 0
+        """How much of the open turn's text has been told."""
+        self._answered: set[str] = set()
+        self._asked: set[str] = set()
+        self._past = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.run is not None and self.run.ending is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether only people can move the run."""
+        return self.run is not None and bool(self.run.approvals) and not pending(self.run)
+
+    def read(self, item: Item) -> Iterator[events.AgentEvent]:
+        """What this item tells."""
+        if isinstance(item, Recorded):
+            yield from self._read_fact(item)
+        elif isinstance(item, Delta):
+            if item.kind == "text":
+                self._shown += len(item.text)
+                yield events.Content(item.text)
+            else:
+                yield events.Thought(item.text)
+        else:
+            yield from self._restart(item)
+
+    def finished(self) -> events.Finished:
+        """The last word, also about a run that goes on without this stream."""
+        assert self.run is not None
+        reason = self.run.ending.status if self.run.ending else "awaiting_confirmation"
+        return events.Finished(reason, self.run.usage, None if self._spent is None else float(self._spent))
+
+    def _restart(self, item: Restarted) -> Iterator[events.AgentEvent]:
+        if self._shown:
+            self._shown = 0
+            yield events.TurnRestarted()
+
+    def _read_fact(self, record: Recorded) -> Iterator[events.AgentEvent]:
+        event = record.event
+        run = self.run = step(self.run, event)
+        match event:
+            case RunStarted():
+                yield events.ModelInfo(run.model, run.thread_id, run.id)
+            case ModelReplied():
+                yield from self._read_reply(run, event)
+            case HistoryCompressed():
+                self._charge(run, event.usage)
+                yield events.ChatCompressed(event.tokens_before, event.tokens_after, event.status)
+            case _:
+                pass
+        yield from self._read_actions(run)
+        match event:
+            case RunFailed(code=code, message=message):
+                yield events.Failure(code, message)
+                yield self.finished()
+            case RunCompleted() | RunCancelled():
+                yield self.finished()
+            case _:
+                pass
+
+    def _read_reply(self, run: Run, event: ModelReplied) -> Iterator[events.AgentEvent]:
+        # What was not streamed, or was streamed before anybody watched, is told now.
+        rest = event.message.text[self._shown :]
+        self._shown = 0
+        if rest:
+            yield events.Content(rest)
+        for call in event.message.calls:
+            yield events.ToolCallRequest(call.id, call.name, call.args)
+        yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))
+
+    def _charge(self, run: Run, usage: Usage) -> float | None:
+        """What this call cost. Call by call, since large ones may have another price."""
+        cost = self._cost(run.model, usage)
+        self._spent = None if cost is None or self._spent is None else self._spent + cost
+        return None if cost is None else float(cost)
+
+    def _read_actions(self, run: Run) -> Iterator[events.AgentEvent]:
+        for action in (*run.done[self._past :], *run.open):
+            if action.outcome and action.id not in self._answered and action.outcome.code != "superseded":
+                self._answered.add(action.id)
+                yield _response(action)
+            if action.approval and action.approval.is_open and not action.outcome and action.id not in self._asked:
+                self._asked.add(action.id)
+                yield question(action)
+        self._past = len(run.done)
+
+
+def question(action: Action) -> events.ApprovalRequired:
+    """The question about an action that waits for a person."""
+    assert action.approval is not None
+    return events.ApprovalRequired(
+        id=action.approval.id,
+        call_id=action.call.id,
+        tool=action.tool,
+        args=action.args,
+        args_hash=action.args_hash,
+        reason=action.approval.reason,
+        preview=action.preview,
+        expires_at=action.approval.expires_at,
+        subjects=action.subjects,
+    )
+
+
+def _response(action: Action) -> events.ToolCallResponse:
+    outcome = action.outcome
+    assert outcome is not None
+    if outcome.status == "completed":
+        return events.ToolCallResponse(action.call.id, action.call.name, outcome.result)
+    return events.ToolCallResponse(
+        action.call.id, action.call.name, outcome.result, outcome.message or outcome.code, outcome.code
+    )
