@@ -66,7 +66,7 @@ interop: $(READY) ## Real peers from public registries
 soak: $(READY) ## The large version of every promise; takes long
 	@scripts/system-packages strace
 	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
-	$(BIN)/python scripts/mutation.py
+	for suite in core paths commands; do $(BIN)/python scripts/mutation.py $$suite; done
 	@scripts/run-marked soak
 
 .PHONY: docs-reference

@@ -1,4 +1,4 @@
-"""Change the core one small thing at a time and see whether its tests notice. What they miss is printed.
+"""Change the code that decides one small thing at a time and see whether its tests notice. What they miss is printed.
 
 pytest collects once and runs everything once, noting which test calls which function. Each mutant is a fork of that
 process: the changed code is put in place of the loaded one, in memory, and the tests that call it run, fastest first.
@@ -24,8 +24,29 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-CORE = Path("src/pollux/core").resolve()
-MODULES = ("machine", "turns", "actions", "policy", "canonical")
+
+class Suite(NamedTuple):
+    """Modules of one package, and the tests that must notice a change in them."""
+
+    package: str
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        return Path("src", *self.package.split(".")).resolve()
+
+
+SHELL = "tests/tools/shell"
+SUITES = {
+    "core": Suite("pollux.core", ("machine", "turns", "actions", "policy", "canonical"), ("tests/core",)),
+    "paths": Suite("pollux.tools.files", ("names", "guard", "reach", "put", "root"), ("tests/tools/files",)),
+    "commands": Suite(
+        "pollux.tools.shell",
+        ("words", "parse", "judge", "launchers", "filters"),
+        tuple(f"{SHELL}/test_{name}.py" for name in ("words", "parse", "judge", "launchers", "filters", "bypasses")),
+    ),
+}
 LEAST = 85.0
 BROKEN = 3
 UNCHANGED = -1
@@ -48,8 +69,9 @@ class Mutant(NamedTuple):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Mutation score of the core")
-    parser.add_argument("modules", nargs="*", default=MODULES)
+    parser = argparse.ArgumentParser(description="Mutation score of the code that decides")
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("modules", nargs="*", help="some of the suite's modules, instead of all")
     parser.add_argument("--sample", type=int, default=sys.maxsize, help="how many mutants, instead of all")
     parser.add_argument("--seed", type=int, default=1, help="which sample")
     parser.add_argument("--jobs", type=int, default=2)
@@ -57,22 +79,26 @@ def main() -> int:
     known: dict[str, Any] = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck)}
     settings.register_profile("mutation", max_examples=100, phases=(Phase.explicit, Phase.generate), **known)
     os.environ["POLLUX_HYPOTHESIS_PROFILE"] = "mutation"
-    hunt = Hunt(parser.parse_args())
+    options = parser.parse_args()
+    suite = SUITES[options.suite]
+    options.modules = options.modules or suite.modules
+    hunt = Hunt(options, suite)
     quiet = ["-q", "-s", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    return int(pytest.main(["tests/core", *quiet], plugins=[hunt])) or hunt.verdict
+    return int(pytest.main([*suite.tests, *quiet], plugins=[hunt])) or hunt.verdict
 
 
 class Hunt:
     """A pytest plugin that runs the collected tests once as they are and then once for each mutant."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, suite: Suite) -> None:
         self.options = options
+        self.suite = suite
         self.seconds: dict[pytest.Item, float] = {}
         self.callers: defaultdict[tuple[str, int], set[pytest.Item]] = defaultdict(set)
         self.verdict = 2
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        found = [mutant for module in self.options.modules for mutant in mutants_of(module)]
+        found = [mutant for module in self.options.modules for mutant in mutants_of(self.suite, module)]
         for item in session.items:
             self._observe(item)
         controls = self._try_all(session, [Mutant(module) for module in self.options.modules])
@@ -83,7 +109,7 @@ class Hunt:
         began = time.monotonic()
         fates = self._try_all(session, chosen)
         print(f"\n{len(chosen)} of {len(found)} mutants in {time.monotonic() - began:.0f} s")
-        self.verdict = report(fates)
+        self.verdict = report(self.suite, fates)
         return True
 
     def _observe(self, item: pytest.Item) -> None:
@@ -96,7 +122,7 @@ class Hunt:
             sys.setprofile(None)
         self.seconds[item] = time.monotonic() - began
         for code in seen:
-            if Path(code.co_filename).parent == CORE:
+            if Path(code.co_filename).parent == self.suite.folder:
                 self.callers[Path(code.co_filename).stem, code.co_firstlineno].add(item)
                 self.callers[Path(code.co_filename).stem, 0].add(item)
 
@@ -126,9 +152,9 @@ class Hunt:
             signal.alarm(int(20 + 5 * sum(self.seconds[item] for item in callers)))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.dup2(1, 2)
-            code = changed(mutant)
+            code = changed(self.suite, mutant)
             outcome = 1
-            graft(mutant.module, code)
+            graft(self.suite, mutant.module, code)
             for item in sorted(callers, key=self.seconds.__getitem__):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
                 if session.testsfailed:
@@ -138,9 +164,9 @@ class Hunt:
             os._exit(outcome)
 
 
-def report(fates: dict[Mutant, bool]) -> int:
+def report(suite: Suite, fates: dict[Mutant, bool]) -> int:
     scores: list[float] = []
-    for module in MODULES:
+    for module in suite.modules:
         if found := [noticed for mutant, noticed in fates.items() if mutant.module == module]:
             scores.append(100 * sum(found) / len(found))
             print(f"{module:10} {scores[-1]:5.1f} %, {sum(found)} of {len(found)}, at least {LEAST:g} % wanted")
@@ -148,22 +174,22 @@ def report(fates: dict[Mutant, bool]) -> int:
 
 
 @cache
-def source(module: str) -> str:
+def source(suite: Suite, module: str) -> str:
     """Read once: whoever edits the file meanwhile does not change what is tried."""
-    return (CORE / f"{module}.py").read_text()
+    return (suite.folder / f"{module}.py").read_text()
 
 
-def mutants_of(module: str) -> list[Mutant]:
-    tree = ast.parse(source(module))
+def mutants_of(suite: Suite, module: str) -> list[Mutant]:
+    tree = ast.parse(source(suite, module))
     return [Mutant(module, n, line, function, what) for n, (line, function, what, _) in enumerate(changes(tree))]
 
 
-def changed(mutant: Mutant) -> CodeType:
-    tree = ast.parse(source(mutant.module))
+def changed(suite: Suite, mutant: Mutant) -> CodeType:
+    tree = ast.parse(source(suite, mutant.module))
     if mutant.number != UNCHANGED:
         *_, make = next(islice(changes(tree), mutant.number, None))
         make()
-    return compile(ast.fix_missing_locations(tree), str(CORE / f"{mutant.module}.py"), "exec")
+    return compile(ast.fix_missing_locations(tree), str(suite.folder / f"{mutant.module}.py"), "exec")
 
 
 def changes(tree: ast.AST, function: int = 0) -> Iterator[Change]:
@@ -250,9 +276,9 @@ def _mentions(value: ast.expr, name: str) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
 
 
-def graft(module: str, code: CodeType) -> None:
+def graft(suite: Suite, module: str, code: CodeType) -> None:
     """Put the changed module's code where the loaded one's is, and its values wherever they were imported to."""
-    live = sys.modules[f"pollux.core.{module}"]
+    live = sys.modules[f"{suite.package}.{module}"]
     fresh: dict[str, Any] = {"__name__": live.__name__}
     exec(code, fresh)
     for name, new in fresh.items():
