@@ -1,4 +1,4 @@
-"""Write docs/reference/events.md and errors.md from the source: docstrings, fields, and the codes that appear there.
+"""Write docs/reference/events.md, errors.md and sdk.md from the source: docstrings, fields, codes, signatures.
 
 A code without a meaning here, or a meaning without its code, is an error: neither page can fall behind.
 """
@@ -138,6 +138,13 @@ def errors_page() -> str:
     )
 
 
+def sdk_page() -> str:
+    """The page of the SDK."""
+    from scripts import sdk_reference
+
+    return sdk_reference.page()
+
+
 def _event(cls: type[Any]) -> str:
     written = _annotations()[cls.__name__]
     rows = [f"\n### {cls.__name__}\n\n{_sentence(cls)}\n\n| field | type | default |\n|---|---|---|\n"]
@@ -219,11 +226,13 @@ def _texts(node: ast.expr) -> Iterator[str]:
             pass
 
 
-WRITTEN: Final = {"events.md": events_page, "errors.md": errors_page}
+WRITTEN: Final = {"events.md": events_page, "errors.md": errors_page, "sdk.md": sdk_page}
 
 
 def main() -> int:
     """Write the pages."""
+    # Run as a file, it has only its own folder on the path.
+    sys.path.insert(0, str(REPOSITORY))
     for name, page in WRITTEN.items():
         (PAGES / name).write_text(page())
     return 0

@@ -15,7 +15,7 @@ MENTIONED: Final = sorted(
         for name in re.findall(r"`(pollux(?:\.\w+)+)(?<!\.toml)`", page.read_text())
     }
 )
-# Written by the commands that measure.
+OTHERS: Final = ("docs/README.md", "docs/reference/sdk.md", "examples/README.md", "CHANGELOG.md")
 
 
 @pytest.mark.parametrize(("page", "name"), MENTIONED)
@@ -23,7 +23,7 @@ def test_a_name_on_the_page_is_there(page: str, name: str):
     assert pkgutil.resolve_name(name), page
 
 
-@pytest.mark.parametrize("page", [*PAGES, REPOSITORY / "docs/README.md", REPOSITORY / "CHANGELOG.md"], ids=by_name)
+@pytest.mark.parametrize("page", [*PAGES, *(REPOSITORY / name for name in OTHERS)], ids=by_name)
 def test_links_to_other_pages_lead_somewhere(page: Path):
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())]
     local = [target for target in targets if target and "://" not in target]

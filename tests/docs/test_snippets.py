@@ -1,10 +1,12 @@
 """What the documentation shows must run: Python blocks are executed, commands must exist.
 
 A page's Python blocks run in order in one namespace, in an empty folder. A block is exempt when the line before it is
-`<!-- not run: reason -->`. A `text` block is what the Python block before it prints.
+`<!-- not run: reason -->`. A `text` block is what the Python block before it prints. The model behind the key in the
+environment is the emulator.
 """
 
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -16,6 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.util._once import Once
+
+from pollux import Agent
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
 PAGES: Final = [
@@ -69,10 +75,29 @@ COMMANDS: Final = sorted(
 )
 
 
+@pytest.fixture(scope="module")
+def model_url() -> Iterator[str]:
+    """Where the emulator listens: in a process of its own, since the pages bring their own event loops."""
+    command = [sys.executable, "-m", "pollux.emulator", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as emulator:
+        assert emulator.stdout is not None
+        yield json.loads(emulator.stdout.readline())["url"]
+        emulator.terminate()
+        emulator.wait(10)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
-def test_the_python_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_python_on_the_page_runs(page: Path, model_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("HOME", "POLLUX_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    for name in ("POLLUX_CONFIG", "POLLUX_STORE", "POLLUX_MODEL", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GEMINI_API_KEY", "demo")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", model_url)
+    # A page that sets up tracing does so for itself alone, not for the tests that follow.
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     namespace: dict[str, Any] = {"__name__": "__main__"}
     printed = io.StringIO()
     for block in blocks_of(page.read_text()):
@@ -83,6 +108,8 @@ def test_the_python_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: py
                 exec(compile("\n" * (block.line - 1) + block.body, str(page), "exec"), namespace)
         if block.language == "text":
             assert printed.getvalue() == block.body
+    for agent in [value for value in namespace.values() if isinstance(value, Agent)]:
+        agent.close()
 
 
 @pytest.mark.parametrize(("page", "command", "name"), COMMANDS)
