@@ -43,7 +43,7 @@ format: $(READY) ## Rewrite the source in the house's format
 # The coverage check comes between pytest and its closing line, so that the last line tells what ran.
 .PHONY: test
 test: lint ## Everything that must hold before a change is sent
-	@scripts/system-packages strace
+	@scripts/system-packages strace bwrap=bubblewrap
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py
 	@tail -n 1 $(TEST_LOG)
@@ -64,7 +64,7 @@ interop: $(READY) ## Real peers from public registries
 
 .PHONY: soak
 soak: $(READY) ## The large version of every promise; takes long
-	@scripts/system-packages strace
+	@scripts/system-packages strace bwrap=bubblewrap
 	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
 	for suite in core paths commands; do $(BIN)/python scripts/mutation.py $$suite; done
 	@scripts/run-marked soak

@@ -269,7 +269,9 @@ def test_tokens_name_users_and_a_user_may_have_several(cwd: Path):
 
 
 def test_what_is_missing_is_explained_with_every_way_to_set_it():
-    expected = "GEMINI_API_KEY is not set. Set it, or put `api_key` in the config file, or pass --api-key"
+    expected = (
+        "GEMINI_API_KEY is not set. Set it, or put `api_key` in the config file, or pass --api-key on the command line"
+    )
     assert explain_missing("gemini_api_key") == expected
     assert (
         explain_missing("oidc_issuer")

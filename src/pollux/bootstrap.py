@@ -42,10 +42,30 @@ async def running_engine(
     providers: "Registry | Fixed | None" = None,
 ) -> AsyncGenerator[Engine]:
     """An engine on the configured store with the configured providers, closed at the end."""
-    clock = SystemClock()
     providers = providers or Registry(settings)
-    engine = Engine(
-        store=store or open_store(settings),
+    engine = make_engine(
+        store or open_store(settings), providers, tools=tools, profiles=profiles, rules=rules, instruct=instruct
+    )
+    try:
+        async with engine:
+            yield engine
+    finally:
+        await providers.close()
+
+
+def make_engine(
+    store: Store,
+    providers: "Registry | Fixed",
+    *,
+    tools: Iterable[Tool] = (),
+    profiles: Mapping[str, Profile] | None = None,
+    rules: Sequence[Rule] = (),
+    instruct: Instruct = fixed_instructions,
+) -> Engine:
+    """An engine that drives its runs in this process, to be opened and closed by whoever made it."""
+    clock = SystemClock()
+    return Engine(
+        store=store,
         providers=providers,
         tools=[traced_tool(tool, tracer()) for tool in tools],
         profiles=profiles,
@@ -54,11 +74,6 @@ async def running_engine(
         clock=clock,
         dispatcher=LocalDispatcher(clock),
     )
-    try:
-        async with engine:
-            yield engine
-    finally:
-        await providers.close()
 
 
 def open_store(settings: Settings) -> Store:
@@ -68,7 +83,12 @@ def open_store(settings: Settings) -> Store:
     from pollux.stores.sqlite import SqliteStore
 
     make_home(settings.home)
-    settings.store.parent.mkdir(parents=True, exist_ok=True)
+    if settings.store.is_dir():
+        raise ConfigError(f"{settings.store} is a folder. Give the path of a file for the store")
+    try:
+        settings.store.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{settings.store.parent} cannot be made ({error.strerror}). Give another store") from error
     key = read_key(settings.home / "audit.key")
     return SqliteStore(settings.store, key=key, heads=settings.home / "audit-heads.jsonl")
 
@@ -82,7 +102,10 @@ def memory_store() -> Store:
 
 def make_home(home: Path) -> None:
     """The place for state, for its owner alone."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{home} cannot be made ({error.strerror}). Check POLLUX_HOME") from error
 
 
 def read_key(path: Path) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pollux.core.errors import ValidationError
 from pollux.core.ids import GrantId, ThreadId, UserId
 from pollux.core.policy import TIERS, Decision, Grant, Mode, PolicyRequest, Rule, Scope, decide, hides
 from pollux.core.tools import ToolSpec
@@ -373,3 +374,19 @@ def test_only_the_rules_that_ask_say_whether_a_grant_may_answer():
     rules = [Rule("require_approval"), Rule("allow", grantable=False)]
 
     assert mode(request(SEND, BOB), *rules, grants=[grant()]) == "allow"
+
+
+def test_one_text_stands_for_a_list_of_one():
+    rule = Rule("allow", "send", subjects="*@example.com", provenance="user")  # pyright: ignore[reportArgumentType]
+    assert (rule.subjects, rule.provenance) == (("*@example.com",), ("user",))
+    assert Rule("allow", subjects=["a", "b"]).subjects == ("a", "b")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"subjects": 7}, {"subjects": ["a", 7]}, {"provenance": 7}, {"decision": "yes"}, {"tier": "emperor"}],
+    ids=str,
+)
+def test_a_rule_that_means_nothing_is_refused_when_it_is_written(wrong: dict[str, Any]):
+    with pytest.raises(ValidationError, match="of a rule"):
+        replace(Rule("allow"), **wrong)

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
 from tests.engine.builders import ADA, FakeTool, HeldTool, Lab, ask, settle, watched
 
+from pollux.core.events import ModelReplied
 from pollux.core.ids import RunId
 from pollux.core.messages import Message, Text
 from pollux.core.run import Run
-from pollux.engine.engine import Engine
+from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import BACKLOG, Delta, Feed, Item, TurnRestarted, Watcher
 from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta, ThoughtDelta
 from pollux.engine.ports import Recorded
@@ -295,3 +297,20 @@ async def test_text_that_a_cancelled_answer_still_brings_is_not_shown(lab: Lab):
     items = await viewer.end()
     assert text(items) in ("one", "onetwo")
     assert type(cast("Recorded", items[-1]).event).__name__ == "RunCancelled"
+
+
+async def test_whoever_comes_while_a_tool_runs_reads_the_turns_text_once(lab: Lab):
+    held = HeldTool("look")
+    engine = await lab.engine(call("look", text="Let me see. "), reply("Done."), tools=[held])
+    run = await engine.start(Start("?", user=ADA, live=True))
+    async with asyncio.timeout(5):
+        await held.began.wait()
+    said: list[str] = []
+    async with aclosing(engine.watch(run.id)) as items:
+        async for item in items:
+            if isinstance(item, Delta):
+                said.append(item.text)
+            elif isinstance(item, Recorded) and isinstance(item.event, ModelReplied):
+                said.append(item.event.message.text)
+            held.let_go.set()
+    assert "".join(said).count("Let me see.") == 1

@@ -78,6 +78,38 @@ async def test_always_is_remembered_for_that_recipient_alone(bench: Bench):
     assert SENT == ["bob@example.com", "bob@example.com", "eve@example.com"]
 
 
+async def test_a_yes_for_always_counts_once_where_nobody_is_named(bench: Bench):
+    @tool(side_effect=True)
+    def restart() -> str:
+        """Restart it."""
+        SENT.append("restarted")
+        return "ok"
+
+    asked: list[str] = []
+
+    def on_approval(question: ApprovalRequired) -> Approve:
+        asked.append(question.id)
+        return Approve(always=True)
+
+    steps = [call("restart"), reply("1"), call("restart"), reply("2")]
+    async with bench.agent(*steps, tools=[restart], on_approval=on_approval) as agent:
+        await agent.send("Restart")
+        await agent.send("Restart")
+    assert (len(asked), len(SENT)) == (2, 2)
+    with pytest.raises(ValidationError, match='"session"'):
+        Approve(always="ever")  # pyright: ignore[reportArgumentType]
+
+
+async def test_an_edit_that_does_not_fit_is_raised_to_whoever_made_it(bench: Bench):
+    def on_approval(question: ApprovalRequired) -> Edit:
+        return Edit({"too": "x"})
+
+    async with bench.agent(SEND, tools=[send], on_approval=on_approval) as agent:
+        with pytest.raises(ValidationError, match="too"):
+            await agent.send("Mail Bob")
+    assert SENT == []
+
+
 async def test_edited_arguments_are_asked_about_again_and_are_what_runs(bench: Bench):
     def on_approval(question: ApprovalRequired) -> Edit | bool:
         return True if question.args["to"] == "ada@example.com" else Edit({"to": "ada@example.com"})
@@ -91,19 +123,20 @@ async def test_a_host_that_fails_has_not_said_yes(bench: Bench):
     def on_approval(question: ApprovalRequired) -> bool:
         raise OSError("no terminal")
 
-    async with bench.agent(SEND, reply("No."), tools=[send], on_approval=on_approval) as agent:
-        result = await agent.send("Mail Bob")
-    assert (result.text, SENT) == ("No.", [])
+    async with bench.agent(SEND, reply("Here."), tools=[send], on_approval=on_approval) as agent:
+        with pytest.raises(OSError, match="no terminal"):
+            await agent.send("Mail Bob")
+        assert ((await agent.send("Still there?")).text, SENT) == ("Here.", [])
 
 
 async def test_a_host_that_answers_nonsense_has_not_said_yes(bench: Bench):
     def nonsense(question: ApprovalRequired) -> str:
         return "yes"
 
-    async with bench.agent(SEND, reply("No."), tools=[send], on_approval=nonsense) as agent:
-        result = await agent.send("Mail Bob")
-    assert (result.text, SENT) == ("No.", [])
-    assert "found str" in str(result.tool_calls[0].result)
+    async with bench.agent(SEND, tools=[send], on_approval=nonsense) as agent:
+        with pytest.raises(ValidationError, match="found str"):
+            await agent.send("Mail Bob")
+    assert SENT == []
 
 
 async def test_a_deferred_question_waits_and_is_answered_later_by_another_agent(bench: Bench):
@@ -185,6 +218,14 @@ async def test_rules_in_python_allow_and_forbid(bench: Bench):
     assert [use.error for use in result.tool_calls] == [
         None, "the policy refused this call: a rule forbids it", DENIED,
     ]  # fmt: skip
+
+
+async def test_one_pattern_is_not_read_letter_by_letter(bench: Bench):
+    """Read as a list of letters, this one would hold a `*` that allows everybody."""
+    rule = Rule("allow", "send", subjects="*@example.com")  # pyright: ignore[reportArgumentType]
+    async with bench.agent(call("send", {"to": "eve@evil.org"}), reply("ok"), tools=[send], policy=rule) as agent:
+        await agent.send("Mail Eve")
+    assert SENT == []
 
 
 async def test_a_policy_file_speaks_for_its_author(bench: Bench):

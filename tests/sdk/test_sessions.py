@@ -1,7 +1,10 @@
 """Sessions: listed, gone on with, forked and deleted; those of Gemini CLI from copies."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
@@ -180,6 +183,55 @@ async def test_broken_session_files_are_reported_and_not_hidden(bench: Bench):
         listed = {Path(info.file_path).name[-14:-6]: info for info in await agent.list_sessions()}
     assert listed["aaaaaaaa"].problem is not None and listed["aaaaaaaa"].message_count == 1
     assert listed["bbbbbbbb"].problem is not None and listed["bbbbbbbb"].session_id == ""
+
+
+async def test_a_copy_that_was_deleted_stays_deleted(bench: Bench):
+    gemini_file(bench, META, ASKED, SAID)
+    async with bench.agent(session_id=SESSION) as agent:
+        await agent.delete_session()
+        with pytest.raises(SessionNotFound, match="deleted"):
+            await agent.send("Still there?")
+    with pytest.raises(SessionNotFound, match="deleted here"):
+        async with bench.agent(session_id=SESSION):
+            pass
+
+
+async def test_a_file_of_gemini_cli_is_not_ours_to_delete(bench: Bench):
+    path = gemini_file(bench, META, ASKED, SAID)
+    async with bench.agent() as agent:
+        with pytest.raises(SessionNotFound, match="its own"):
+            await agent.delete_session(SESSION)
+    assert path.exists()
+
+
+@pytest.mark.parametrize("wrong", [-1, "a", 2.5, True])
+async def test_a_fork_up_to_nowhere_is_refused(bench: Bench, wrong: Any):
+    async with bench.agent(reply("1")) as agent:
+        await agent.send("?")
+        with pytest.raises(ValidationError, match="upto must be"):
+            await agent.fork_session(upto=wrong)
+
+
+def test_a_script_that_asks_for_an_unknown_session_ends_with_one_error(bench: Bench):
+    code = (
+        "import asyncio\nfrom pollux import Agent\nfrom pollux.testing import scripted\n"
+        "async def main():\n"
+        f"    async with Agent('x', model=scripted(), cwd={str(bench.cwd)!r}, session_id='thr_none') as agent:\n"
+        "        pass\nasyncio.run(main())\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stderr.count("Traceback") == 1 and "SessionNotFound" in found.stderr.splitlines()[-1]
+
+
+def test_a_script_that_does_not_close_its_agent_ends_without_a_word(bench: Bench):
+    code = (
+        "import asyncio\nfrom pollux import Agent\nfrom pollux.testing import scripted, reply\n"
+        "async def main():\n"
+        f"    agent = Agent('x', model=scripted(reply('ok')), cwd={str(bench.cwd)!r})\n"
+        "    print((await agent.send('?')).text)\nasyncio.run(main())\n"
+    )
+    found = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (found.stdout, found.stderr, found.returncode) == ("ok\n", "", 0)
 
 
 @pytest.mark.parametrize("bad", ["a/b", "..", "a\x00b", "x" * 200, "a b", ".hidden"])

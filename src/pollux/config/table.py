@@ -109,7 +109,7 @@ def explain_missing(name: str) -> str:
     if setting.file:
         ways.append(f"put `{setting.file[-1]}` in the config file")
     if setting.flag:
-        ways.append(f"pass {setting.flag}")
+        ways.append(f"pass {setting.flag} on the command line")
     if not setting.env:
         return f"{name} is not set. " + " or ".join(ways).capitalize()
     return f"{setting.env[0]} is not set. " + ", or ".join(["Set it", *ways])

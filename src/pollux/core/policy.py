@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain, groupby
-from typing import Literal
+from typing import Literal, cast
 
 from pollux.core.canonical import canonical
 from pollux.core.errors import ValidationError
@@ -85,11 +85,32 @@ class Rule:
     name: str = ""
     grantable: bool = True
 
+    def __post_init__(self) -> None:
+        # Read letter by letter, a text where several are meant would hold a wildcard of its own: "*@example.com".
+        object.__setattr__(self, "subjects", _several("subjects", self.subjects))
+        object.__setattr__(self, "provenance", _several("provenance", self.provenance))
+        for what, found, known in (("decision", self.decision, STRICTNESS), ("tier", self.tier, TIERS)):
+            if found not in known:
+                raise ValidationError(f"expected the {what} of a rule to be one of {', '.join(known)}, found {found!r}")
+
     @property
     def is_conditional(self) -> bool:
         """Whether it looks at more than which tool is called from where."""
         conditions = (self.args, self.subjects, self.provenance, self.interactive)
         return any(condition is not None for condition in conditions)
+
+
+def _several(what: str, given: object) -> tuple[str, ...] | None:
+    """Several texts. One by itself is taken as a list of one."""
+    if given is None:
+        return None
+    items: tuple[object, ...] = (given,)
+    if not isinstance(given, str) and isinstance(given, Iterable):
+        items = tuple(cast("Iterable[object]", given))
+    texts = tuple(text for text in items if isinstance(text, str))
+    if len(texts) < len(items):
+        raise ValidationError(f"expected the {what} of a rule to be texts, found {items!r}")
+    return texts
 
 
 def decide(request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant]) -> Decision:

@@ -143,7 +143,8 @@ class Feed:
         if self._shown and (again := self._asked_again(events)):
             self._forget_text()
             self._publish(TurnRestarted(again.turn, again.attempt))
-        if run.turn != self.run.turn or run.ending:
+        if run.turn != self.run.turn or run.ending or run.calls:
+            # With calls to answer, the turn's text is in the journal: who comes now reads it there.
             self._forget_text()
         self.run, self.thread = run, thread
         if self.watchers:

@@ -15,7 +15,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, cast, overload
 
 from pollux.core.errors import ValidationError
 from pollux.core.ids import ActionId
@@ -38,13 +38,14 @@ from pollux.sdk.result import Result, drain
 from pollux.sdk.session import Session, Spent, pricing
 from pollux.sdk.session_info import SessionInfo
 from pollux.sdk.setup import Given, Setup, set_up
+from pollux.tools.shell.agent_shell import AgentShell
 from pollux.tools.threads import in_thread
 
 if TYPE_CHECKING:
     from pollux.sdk.portal import Portal
     from pollux.tools.shell.sandbox import Sandbox
     from pollux.tools.skills import SkillDir
-    from pollux.tools.typed.schema import Shape
+    from pollux.tools.typed.schema import SchemaShape, Shape
 
 T = TypeVar("T")
 
@@ -119,7 +120,7 @@ class Agent:
             name=name,
         )
         self._setup: Setup = set_up(given, self._widen)
-        self._price = pricing(prices, time.time)
+        self._price = pricing(options.prices(prices), time.time)
         self._log = LogTap(log_level, logger=logger, debug=debug, secrets=self._setup.settings().secrets())
         self._session: Session | None = None
         self._opening: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
@@ -134,6 +135,7 @@ class Agent:
 
     @property
     def model(self) -> str:
+        """The name of the model that is asked."""
         return self._setup.model
 
     @property
@@ -196,9 +198,13 @@ class Agent:
             async for event in events:
                 yield event
 
-    async def resume(self) -> Result[None]:
-        """`resume_stream`, drained."""
-        return await self._drained(self.resume_stream(), None)
+    @overload
+    async def resume(self) -> Result[None]: ...
+    @overload
+    async def resume(self, *, output_type: type[T]) -> Result[T]: ...
+    async def resume(self, *, output_type: Any = None) -> Result[Any]:
+        """`resume_stream`, drained. Name the output type again that the prompt was sent with."""
+        return await self._drained(self.resume_stream(), output_type)
 
     async def cancel(self) -> bool:
         """Stop the run that is under way, and wait until nothing of it is. False when there was none."""
@@ -234,7 +240,8 @@ class Agent:
     async def fork_session(self, session_id: str | None = None, *, upto: int | None = None) -> str:
         """The id of a new session that begins like this one, or another, up to that message."""
         session = await self._opened(find=session_id is None)
-        return await session.sessions.fork(options.session_id(session_id) or self._session_id, upto=upto)
+        chosen = options.session_id(session_id) or self._session_id
+        return await session.sessions.fork(chosen, upto=options.upto(upto))
 
     async def delete_session(self, session_id: str | None = None) -> None:
         """Erase this session, or another, for good. That it was is kept in the audit; what was said is not.
@@ -255,7 +262,11 @@ class Agent:
     # Its life.
 
     async def __aenter__(self) -> Self:
-        await self._opened()
+        try:
+            await self._opened()
+        except BaseException:
+            await self.aclose()
+            raise
         return self
 
     async def __aexit__(
@@ -351,7 +362,7 @@ class Agent:
             transcript=await session.transcript(),
             timestamp=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             fs=self._setup.workspace.fs,
-            shell=self._setup.workspace.shell.judged_by(session.judge(is_gated)),
+            shell=AgentShell(self._setup.workspace.runner, session.judge(is_gated)),
             agent=self,
         )
 
@@ -365,13 +376,15 @@ class GeminiAgent(Agent):
         super().__init__(instructions, model=DEFAULT_MODEL if model is None else model, **more)
 
 
-def _shape_of(output_type: Any) -> "Shape":
-    from pollux.tools.typed.schema import shape_of
+def _shape_of(output_type: Any) -> "Shape | SchemaShape":
+    from pollux.tools.typed.schema import SchemaShape, shape_of
 
+    if isinstance(output_type, Mapping):
+        return SchemaShape(cast("Mapping[str, Any]", output_type))
     return shape_of(output_type)
 
 
-def _typed(text: str, shape: "Shape") -> Any:
+def _typed(text: str, shape: "Shape | SchemaShape") -> Any:
     """The answer as the type that was asked for. An answer that waits for people has none yet."""
     if not text:
         return None

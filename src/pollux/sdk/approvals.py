@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pollux.core.errors import Misfit, PolluxError, ValidationError
+from pollux.core.errors import Misfit, ValidationError
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.engine.engine import Engine
@@ -21,6 +21,10 @@ class Approve:
     """Yes; with `always`, also for these recipients from now on, or with "session" for this session's rest."""
 
     always: bool | Literal["session"] = False
+
+    def __post_init__(self) -> None:
+        if self.always not in (True, False, "session"):
+            raise ValidationError(f'expected always to be True, False or "session", found {self.always!r}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +48,12 @@ OnApproval = Callable[[ApprovalRequired], Answer | Awaitable[Answer]]
 
 
 async def ask(engine: Engine, on_approval: OnApproval, asked: ApprovalRequired, *, user: UserId) -> None:
-    """Put the question to the host and record the answer. A host that fails to answer has not said yes."""
+    """Put the question to the host and record the answer. Whatever the host's own code raises is raised."""
+    answer = await _answer(on_approval, asked)
     try:
-        answer = await _answer(on_approval, asked)
         await give(engine, asked, answer, user=user)
     except Misfit as misfit:
         logger.info("the question was closed meanwhile: %s", misfit)
-    except Exception as problem:
-        logger.exception("on_approval failed; the call is rejected")
-        said = str(problem) if isinstance(problem, PolluxError) else "it could not be asked whether this may run"
-        await _reject(engine, asked, said, user=user)
 
 
 async def give(engine: Engine, asked: ApprovalRequired, answer: Any, *, user: UserId) -> None:
@@ -62,7 +62,8 @@ async def give(engine: Engine, asked: ApprovalRequired, answer: Any, *, user: Us
         case None:
             return
         case True | Approve():
-            scope = _scope(answer)
+            # Where nobody is named there is nobody to remember: the yes counts once.
+            scope = _scope(answer) if asked.subjects else None
             await engine.resolve(asked.id, "approved", by=user, user=user, scope=scope, args_hash=asked.args_hash)
         case False | Reject():
             feedback = answer.feedback if isinstance(answer, Reject) else ""
@@ -81,13 +82,6 @@ async def _answer(on_approval: OnApproval, asked: ApprovalRequired) -> object:
     # It may well wait at a terminal.
     answer = await in_thread(on_approval, asked)
     return await answer if inspect.isawaitable(answer) else answer
-
-
-async def _reject(engine: Engine, asked: ApprovalRequired, feedback: str, *, user: UserId) -> None:
-    try:
-        await engine.resolve(asked.id, "rejected", by=user, user=user, feedback=feedback)
-    except Misfit as misfit:
-        logger.info("the question was closed meanwhile: %s", misfit)
 
 
 def _scope(answer: object) -> Literal["session", "always"] | None:

@@ -11,7 +11,7 @@ from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.sdk.context import SessionContext, Widen
 from pollux.tools.files.fs import AgentFs
 from pollux.tools.files.root import Root
-from pollux.tools.shell.agent_shell import TIMEOUT, AgentShell
+from pollux.tools.shell.agent_shell import TIMEOUT, Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Workspace:
     """What tool sets are made for: one directory, and commands run in it."""
 
     root: Root
-    shell: AgentShell
+    runner: Runner
 
     @property
     def fs(self) -> AgentFs:
@@ -55,7 +55,7 @@ def _files(workspace: Workspace) -> Iterable[Tool]:
 def _shell(workspace: Workspace, *, timeout: float = TIMEOUT, network: bool = False) -> Iterable[Tool]:
     from pollux.tools.shell.toolset import shell_tool
 
-    return [shell_tool(workspace.shell, timeout=timeout, network=network)]
+    return [shell_tool(workspace.runner, timeout=timeout, network=network)]
 
 
 files = ToolSet("files", _files)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from pollux.bootstrap import memory_store
 from pollux.core.errors import ValidationError
+from pollux.core.prices import Price
 from pollux.core.profile import Limits
 from pollux.engine.ports import Store
 from pollux.sdk.approvals import OnApproval
@@ -110,6 +111,8 @@ def skills(given: object) -> "tuple[SkillDir, ...]":
     """Directories of skills."""
     if given == ():
         return ()
+    if isinstance(given, str):
+        raise ValidationError(f"skills must be a list of skill_dir(path), found {_shown(given)}")
     from pollux.tools.skills import SkillDir
 
     items = tuple(cast("Iterable[object]", given)) if isinstance(given, Iterable) else (given,)
@@ -117,6 +120,24 @@ def skills(given: object) -> "tuple[SkillDir, ...]":
         if not isinstance(item, SkillDir):
             raise ValidationError(f"skills must be a list of skill_dir(path), found {_shown(item)}")
     return cast("tuple[SkillDir, ...]", items)
+
+
+def upto(given: object) -> int | None:
+    """How many messages a fork begins with."""
+    if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 0):
+        raise ValidationError(f"upto must be a number of messages, found {_shown(given)}")
+    return given
+
+
+def prices(given: object) -> Mapping[str, Price] | None:
+    """US dollars by model."""
+    if given is None:
+        return None
+    table = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {"": given}
+    for model, price in table.items():
+        if not isinstance(model, str) or not isinstance(price, Price):
+            raise ValidationError(f"prices must be Price(input, output) by model, found {_shown(price)}")
+    return cast("Mapping[str, Price]", table)
 
 
 def name(given: object) -> str:

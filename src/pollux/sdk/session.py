@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn
 
 from pollux.bootstrap import Fixed, Registry
-from pollux.core.errors import Misfit, NotFound, ThreadBusy
+from pollux.core.errors import Misfit, NotFound, SessionNotFound, ThreadBusy
 from pollux.core.events import HistoryCompressed, ModelReplied
 from pollux.core.ids import RunId, ThreadId, run_of
 from pollux.core.messages import JSON, Message, Usage
@@ -60,7 +60,6 @@ class Session:
         self._log = log
         self._on_approval = on_approval
         self._is_interactive = defers or on_approval is not None
-        self._stack = AsyncExitStack()
         self._live: Stream | None = None
         self._transcript: list[Message] = []
         self._thread_id: ThreadId | None = None
@@ -72,14 +71,11 @@ class Session:
         self._rules = rights.rules
         self._store = self._setup.open_store(settings)
         self._providers = Fixed(self._setup.provider) if self._setup.provider else Registry(settings)
-        async with AsyncExitStack() as stack:
-            self.engine: Engine = await stack.enter_async_context(
-                engine_for(self._setup, settings, rights, instruct, self._providers, self._store)
-            )
-            self.sessions = Sessions(
-                self.engine, user=USER, cwd=self._setup.cwd, store_path=self._setup.store_path(settings)
-            )
-            self._stack = stack.pop_all()
+        self.engine: Engine = engine_for(self._setup, rights, instruct, self._providers, self._store)
+        self.sessions = Sessions(
+            self.engine, user=USER, cwd=self._setup.cwd, store_path=self._setup.store_path(settings)
+        )
+        await self.engine.__aenter__()
 
     async def find(self, session_id: str, *, is_new: bool) -> None:
         """Find the thread, once. Raises SessionNotFound where it should be there and is not."""
@@ -95,7 +91,8 @@ class Session:
         """Stop what is being answered, and close the engine."""
         if self._live is not None and not self._live.closed.is_set():
             await self._live.stop()
-        await self._stack.aclose()
+        await self.engine.close()
+        await self._providers.close()
 
     async def abandon(self) -> None:
         """Let go of what is left after the event loop has gone: its tasks went with it."""
@@ -263,6 +260,9 @@ class Session:
         except ThreadBusy as busy:
             stream.closed.set()
             raise ThreadBusy(BUSY, run_id=busy.run_id) from None
+        except NotFound:
+            stream.closed.set()
+            raise SessionNotFound(f"session {self.thread_id!r} was deleted. Begin another") from None
         except BaseException:
             stream.closed.set()
             raise

@@ -4,13 +4,17 @@ A session of Gemini CLI is listed where it lies and never written to; going on w
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pollux.core.errors import NotFound, SessionNotFound
+from pollux.core.errors import Conflict, NotFound, SessionNotFound
 from pollux.core.ids import ThreadId, UserId
 from pollux.core.thread import Thread
 from pollux.engine.engine import Engine
 from pollux.sdk.session_info import SessionInfo, time_of
 from pollux.tools.threads import in_thread
+
+if TYPE_CHECKING:
+    from pollux.sdk.gemini_cli.shelf import Copied
 
 PAGE = 100
 
@@ -50,14 +54,7 @@ class Sessions:
 
         found = await in_thread(shelf.copied, self._cwd, session_id)
         if found is not None:
-            thread = await self._engine.threads.open(
-                self._user,
-                found.messages,
-                title=found.title,
-                thread_id=ThreadId(session_id),
-                project=str(self._cwd),
-            )
-            return thread.id
+            return await self._copy(session_id, found)
         raise SessionNotFound(
             f"there is no session {session_id!r}. `await agent.list_sessions(all=True)` lists those that there are"
         )
@@ -72,7 +69,23 @@ class Sessions:
         try:
             await self._engine.threads.erase(ThreadId(session_id), self._user, by=self._user)
         except NotFound:
-            raise SessionNotFound(f"there is no session {session_id!r} that could be deleted") from None
+            raise SessionNotFound(
+                f"there is no session {session_id!r} of Pollux that could be deleted. Files of Gemini CLI are its own"
+            ) from None
+
+    async def _copy(self, session_id: str, found: "Copied") -> ThreadId:
+        thread_id = ThreadId(session_id)
+        try:
+            await self._engine.threads.open(
+                self._user, found.messages, title=found.title, thread_id=thread_id, project=str(self._cwd)
+            )
+        except Conflict:
+            # Another agent was faster, or its copy was deleted here: that stays so.
+            try:
+                await self._engine.queries.thread(thread_id, self._user)
+            except NotFound:
+                raise SessionNotFound(f"session {session_id!r} was deleted here. Begin another") from None
+        return thread_id
 
     async def _threads(self, every: bool) -> list[SessionInfo]:
         found: list[SessionInfo] = []

@@ -6,13 +6,12 @@ for when the engine is opened: they may come later, and may change.
 
 import hashlib
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pollux.bootstrap import Fixed, Registry, open_store, running_engine
+from pollux.bootstrap import Fixed, Registry, make_engine, open_store
 from pollux.config import Rights, Settings, load_project, read_settings
 from pollux.core.errors import ValidationError
 from pollux.core.ids import UserId
@@ -31,7 +30,7 @@ from pollux.sdk.collect import Workspace, bind, collect
 from pollux.sdk.context import Widen
 from pollux.sdk.policy import rules_of
 from pollux.tools.files.root import Root
-from pollux.tools.shell.agent_shell import AgentShell
+from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -132,23 +131,18 @@ def set_up(given: Given, widen: Widen) -> Setup:
     )
 
 
-@asynccontextmanager
-async def engine_for(
-    setup: Setup, settings: Settings, rights: Rights, instruct: Instruct, providers: Registry | Fixed, store: Store
-) -> AsyncGenerator[Engine]:
-    """The agent's engine, open."""
+def engine_for(setup: Setup, rights: Rights, instruct: Instruct, providers: Registry | Fixed, store: Store) -> Engine:
+    """The agent's engine, not open yet."""
     profile = setup.profile
     profile = replace(profile, limits=bounded(profile.limits, rights.limits))
-    async with running_engine(
-        settings,
+    return make_engine(
+        store,
+        providers,
         tools=setup.tools,
         profiles={profile.name: profile},
         rules=rights.rules,
         instruct=instruct,
-        store=store,
-        providers=providers,
-    ) as engine:
-        yield engine
+    )
 
 
 def settings_for(cwd: Path, store: Store | Path | None) -> Settings:
@@ -160,7 +154,7 @@ def settings_for(cwd: Path, store: Store | Path | None) -> Settings:
 def make_workspace(cwd: Path, settings: Settings, sandbox: Sandbox) -> Workspace:
     """The directory and what runs in it. Where we keep our own keys and journals, nothing is read or written."""
     kept = [settings.home, *([settings.store] if isinstance(settings.store, Path) else [])]
-    return Workspace(Root(cwd, protected=kept), AgentShell(cwd, sandbox=sandbox, hidden=kept))
+    return Workspace(Root(cwd, protected=kept), Runner(cwd, sandbox=sandbox, hidden=kept))
 
 
 def model_and_provider(model: object, settings: Settings) -> tuple[str, Provider | None]:

@@ -42,6 +42,7 @@ class Stream:
         self._asking: set[asyncio.Task[None]] = set()
         self._next: asyncio.Future[Item] | None = None
         self._leaves_open = False
+        self._trouble: BaseException | None = None
 
     @property
     def run(self) -> Run | None:
@@ -84,6 +85,7 @@ class Stream:
                 if self._next is None:
                     self._next = asyncio.ensure_future(_first(items))
                 await asyncio.wait({self._next, *self._asking}, return_when=asyncio.FIRST_COMPLETED)
+                self._raise_hosts_own()
                 if self._next.done():
                     item, self._next = self._next.result(), None
                     return item
@@ -103,7 +105,17 @@ class Stream:
         if any(approval.id == asked.id for approval in run.approvals):
             task = asyncio.create_task(ask(self._engine, self._on_approval, asked, user=self._user))
             self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            task.add_done_callback(self._answered)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._asking.discard(task)
+        if not task.cancelled() and self._trouble is None:
+            self._trouble = task.exception()
+
+    def _raise_hosts_own(self) -> None:
+        """What `on_approval` raised ends the stream: a host that fails to answer has not said yes."""
+        if self._trouble is not None:
+            raise self._trouble
 
     async def _has_moved(self) -> bool:
         """Whether there is news that this stream has not read yet."""

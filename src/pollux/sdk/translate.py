@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from pollux.core.events import HistoryCompressed, ModelReplied, RunCancelled, RunCompleted, RunFailed, RunStarted
 from pollux.core.machine import pending, step
-from pollux.core.messages import Usage
+from pollux.core.messages import Thought, Usage
 from pollux.core.run import Action, Run
 from pollux.engine.feed import Delta, Item
 from pollux.engine.feed import TurnRestarted as Restarted
@@ -27,8 +27,8 @@ class Translation:
         self.run: Run | None = None
         self._cost = cost
         self._spent: Decimal | None = Decimal()
-        self._shown = 0
-        """How much of the open turn's text has been told."""
+        self._shown = {"text": 0, "thought": 0}
+        """How much of the open turn has been told."""
         self._answered: set[str] = set()
         self._asked: set[str] = set()
         self._past = 0
@@ -47,11 +47,8 @@ class Translation:
         if isinstance(item, Recorded):
             yield from self._read_fact(item)
         elif isinstance(item, Delta):
-            if item.kind == "text":
-                self._shown += len(item.text)
-                yield events.Content(item.text)
-            else:
-                yield events.Thought(item.text)
+            self._shown[item.kind] += len(item.text)
+            yield events.Content(item.text) if item.kind == "text" else events.Thought(item.text)
         else:
             yield from self._restart(item)
 
@@ -62,8 +59,8 @@ class Translation:
         return events.Finished(reason, self.run.usage, None if self._spent is None else float(self._spent))
 
     def _restart(self, item: Restarted) -> Iterator[events.AgentEvent]:
-        if self._shown:
-            self._shown = 0
+        if any(self._shown.values()):
+            self._shown = {"text": 0, "thought": 0}
             yield events.TurnRestarted()
 
     def _read_fact(self, record: Recorded) -> Iterator[events.AgentEvent]:
@@ -91,10 +88,12 @@ class Translation:
 
     def _read_reply(self, run: Run, event: ModelReplied) -> Iterator[events.AgentEvent]:
         # What was not streamed, or was streamed before anybody watched, is told now.
-        rest = event.message.text[self._shown :]
-        self._shown = 0
-        if rest:
+        thought = "".join(part.text for part in event.message.parts if isinstance(part, Thought))
+        if rest := thought[self._shown["thought"] :]:
+            yield events.Thought(rest)
+        if rest := event.message.text[self._shown["text"] :]:
             yield events.Content(rest)
+        self._shown = {"text": 0, "thought": 0}
         for call in event.message.calls:
             yield events.ToolCallRequest(call.id, call.name, call.args)
         yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))

@@ -57,6 +57,19 @@ class Shape:
             raise ValidationError(_told(said)) from None
 
 
+class SchemaShape:
+    """A schema of the author's own. Its values stay JSON."""
+
+    def __init__(self, schema: Mapping[str, JSON]) -> None:
+        self.schema: dict[str, JSON] = dict(schema)
+        self._validator = validator(self.schema)
+
+    def convert(self, value: JSON) -> JSON:
+        """The value, if it fits. Raises ValidationError, which says where and why not."""
+        check(self._validator, value)
+        return value
+
+
 def shape_of(hint: Any, *, names: Names | None = None) -> Shape:
     """The shape of any type: `names` are what its quoted annotations may mean beside their module's globals.
 
