@@ -1,0 +1,1 @@
+"""Commands: what they mean, whether they may run, and what becomes of their processes."""

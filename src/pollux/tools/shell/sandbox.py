@@ -1,0 +1,232 @@
+"""Run a program inside bubblewrap. A sandbox that was asked for and cannot start is a refusal, never a run without it.
+
+Inside there are, read-only: the system's programs and libraries, those files of /etc that programs need to know names,
+hosts, certificates and time, and the tool chains that people keep at home. The root is there, and writable. The rest of
+the home directory, other people's homes, /run with its sockets and secrets, /var, /sys and the machine's processes are
+not there at all. Home and /tmp are empty, private, and forgotten afterwards.
+
+There is no network unless it is asked for: what a command can read it could otherwise send away, and the machine's own
+loopback is where databases, metadata services and Pollux itself listen to whoever comes from here.
+
+A command may write whatever is in the root, also what somebody runs later (hooks, Makefiles). `readable` places inside
+of it are read-only, `hidden` ones cannot be read; what does not exist yet cannot be hidden.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pollux.core.errors import ValidationError
+from pollux.tools.shell.output import OnOutput
+from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
+
+Sandbox = Literal["auto", "required", "off"]
+"""Where there is one; nothing runs without one; none."""
+
+PROBE_SECONDS = 10.0
+
+SYSTEM = tuple("/usr /bin /sbin /lib /lib32 /lib64 /libx32 /opt /nix /run/current-system".split())
+
+ETC = tuple(
+    "alternatives bash.bashrc ca-certificates ca-certificates.conf crypto-policies debian_version fonts gai.conf group "
+    "host.conf hosts inputrc java-11-openjdk java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d "
+    "locale.alias locale.conf localtime magic mime.types nsswitch.conf os-release passwd perl pki/ca-trust "
+    "pki/tls/certs profile protocols python3 python3.11 python3.12 python3.13 resolv.conf services shells ssl/cert.pem "
+    "ssl/certs ssl/openssl.cnf terminfo timezone".split()
+)
+
+TOOL_CHAINS = tuple(
+    ".asdf .bun/bin .cargo/bin .deno/bin .fnm .local/bin .local/lib .local/pipx .local/share/mise .local/share/pipx "
+    ".local/share/pnpm .local/share/uv .nodenv .nvm .pyenv .rbenv .rustup .sdkman/candidates .volta anaconda3 go/bin "
+    "miniconda3 miniforge3".split()
+)
+
+SECRETS = tuple(
+    ".aws .azure .bash_history .cargo/credentials .cargo/credentials.toml .config .docker .git-credentials .gitconfig "
+    ".gnupg .kube .local/share/keyrings .local/share/kwalletd .local/share/pollux .mozilla .netrc .npmrc .ssh "
+    ".password-store .pgpass .pypirc .python_history .vault-token .zsh_history".split()
+)
+"""What is covered up in a home directory that is part of the root, and therefore there."""
+
+NO_ROOTS = tuple(Path(place) for place in "/proc /sys /dev".split())
+
+
+def own_home() -> Path:
+    """The home directory, or `/` for an account that has none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/")
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a program finds inside. `readable` wins over what is writable around it, `hidden` over everything."""
+
+    root: Path
+    writable: bool = True
+    network: bool = False
+    home: Path = field(default_factory=own_home)
+    also_writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+
+async def run_boxed(
+    argv: Sequence[str],
+    *,
+    sandbox: Sandbox,
+    box: Box,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float | None,
+    output_limit: int,
+    stdin: bytes | None = None,
+    on_output: OnOutput | None = None,
+) -> ShellResult:
+    """Run a program in the box if `sandbox` says so. What may not run without one is a blocked result.
+
+    Raises ValidationError for a box that cannot be built, and what `run_process` raises.
+    """
+    why_not = await unavailable() if sandbox != "off" else "nobody wants one"
+    if sandbox == "required" and why_not:
+        advice = "Install bubblewrap (the package is called `bubblewrap`), or choose the sandbox `off`"
+        return _blocked(f"a sandbox is required, but {why_not}. {advice}")
+    program = find_bubblewrap()
+    if why_not or program is None:
+        return await run_process(
+            argv, cwd=cwd, env=env, timeout=timeout, output_limit=output_limit, stdin=stdin, on_output=on_output
+        )
+    if "TMPDIR" in env:
+        env = {**env, "TMPDIR": "/tmp"}
+    readable, writable = os.pipe()
+    os.set_blocking(readable, False)
+    with os.fdopen(readable, "rb", buffering=0) as status, os.fdopen(writable, "wb", buffering=0) as told:
+        result = await run_process(
+            [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
+            cwd=cwd,
+            env=env,
+            timeout=timeout,
+            output_limit=output_limit,
+            stdin=stdin,
+            on_output=on_output,
+            is_wrapper=True,
+            pass_fds=[told.fileno()],
+        )
+        # Only of a program that it could start does it say how that ended.
+        has_run = b'"exit-code"' in (status.read() or b"")
+    return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
+
+
+def find_bubblewrap() -> str | None:
+    """The path of bubblewrap's program. `unavailable` knows whether it can do its work here."""
+    found = shutil.which("bwrap")
+    return os.path.abspath(found) if found else None
+
+
+async def unavailable() -> str | None:
+    """Why there can be no sandbox here, or None. Tried once, with everything that a sandbox needs."""
+    program = find_bubblewrap()
+    if program is None:
+        return "bubblewrap is not installed"
+    if program not in _tried:
+        inside = wrap(["true"], Box(Path("/usr"), writable=False), cwd=Path("/usr"))
+        result = await run_process(
+            [program, *inside], cwd=Path("/"), env={}, timeout=PROBE_SECONDS, output_limit=1000, is_wrapper=True
+        )
+        if result.timed_out:
+            return "bubblewrap did not answer in time"
+        said = result.stderr.strip() or f"exit code {result.exit_code}"
+        _tried[program] = None if result.exit_code == 0 else f"bubblewrap does not work here ({said})"
+    return _tried[program]
+
+
+_tried: dict[str, str | None] = {}
+
+
+def wrap(argv: Sequence[str], box: Box, *, cwd: Path) -> list[str]:
+    """Bubblewrap's arguments for running this program in the box. Raises ValidationError if there is no such box."""
+    root = _folder(box.root, "root")
+    inside = (root, *(_folder(place, "writable place") for place in box.also_writable))
+    readable = tuple(_real(place) for place in box.readable)
+    where = _real(cwd)
+    if not _is_within(where, (*inside, *readable)):
+        raise ValidationError(f"the working directory {where} is outside the sandbox. Choose one in {root}")
+    home = _real(box.home)
+    is_home_inside = home.is_relative_to(root)
+    return [
+        *"--unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --new-session --die-with-parent".split(),
+        *"--cap-drop ALL".split(),
+        *([] if box.network else ["--unshare-net"]),
+        *_show((*SYSTEM, *(f"/etc/{name}" for name in ETC))),
+        # Read-only also for root, who could otherwise change the machine's settings in /proc/sys.
+        *"--proc /proc --remount-ro /proc --dev /dev --tmpfs /tmp --tmpfs /var/tmp".split(),
+        *([] if is_home_inside else _private_home(home)),
+        *("--bind" if box.writable else "--ro-bind", str(root), str(root)),
+        *(word for place in inside[1:] for word in ("--bind", str(place), str(place))),
+        *_show(readable),
+        *_cover(home / name for name in SECRETS if is_home_inside),
+        *_cover(box.hidden),
+        # What nobody keeps should not look as if it had been written.
+        *"--remount-ro /".split(),
+        *("--chdir", str(where), "--", *argv),
+    ]
+
+
+def _folder(place: Path, name: str) -> Path:
+    path = _real(place)
+    if path == Path("/") or _is_within(path, NO_ROOTS):
+        raise ValidationError(f"a sandbox's {name} is a folder for work, found {path}. Choose one below it")
+    if not os.path.isdir(path):
+        raise ValidationError(f"a sandbox's {name} is a folder that exists, found {path}. Make it, or choose another")
+    return path
+
+
+def _private_home(home: Path) -> Iterator[str]:
+    # Some accounts have a folder of the system as their home, or none: there is nothing to hide.
+    if home != Path("/") and not _is_within(home, (*map(Path, SYSTEM), *NO_ROOTS, Path("/etc"))):
+        yield from ("--tmpfs", str(home))
+        yield from _show(home / name for name in TOOL_CHAINS)
+
+
+def _show(places: Iterable[Path | str]) -> Iterator[str]:
+    for place in places:
+        # Bubblewrap passes over what is missing, but stumbles over what we may not look at.
+        if os.path.exists(place):
+            yield from ("--ro-bind-try", str(place), str(place))
+
+
+def _cover(places: Iterable[Path]) -> Iterator[str]:
+    for place in places:
+        path = _real(place)
+        if os.path.isdir(path):
+            yield from ("--tmpfs", str(path))
+        elif os.path.exists(path):
+            yield from ("--ro-bind", os.devnull, str(path))
+
+
+def _real(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError as problem:
+        raise ValidationError("a path holds a NUL, which no system knows. Leave it out") from problem
+
+
+def _is_within(path: Path, places: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(place) for place in places)
+
+
+def _not_run(program: str, said: str) -> ShellResult:
+    """What to make of bubblewrap's last words."""
+    said = said.strip()
+    if said.startswith("bwrap: execvp "):
+        return cannot_run(program, errno.ENOENT if said.endswith(os.strerror(errno.ENOENT)) else errno.EACCES)
+    return _blocked(f"the sandbox could not be built ({said}). Nothing was run")
+
+
+def _blocked(reason: str) -> ShellResult:
+    return ShellResult(CANNOT_RUN, "", f"blocked: {reason}", blocked=True, reason=reason)

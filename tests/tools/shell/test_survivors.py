@@ -1,0 +1,141 @@
+"""No process outlives its run, however the run ends and whatever the command does to stay. `-s` prints the figures."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tools.shell.living import eventually, living, new_mark, sleepers
+
+from pollux.tools.shell.sandbox import Sandbox, unavailable
+
+REPOSITORY = Path(__file__).parents[3]
+
+# What a command does, and how many sleepers it has when it is up.
+SHAPES = {
+    "a wrapper": ("sleep 1000 & wait", 1),
+    "a child with its own session": ("setsid sleep 1000 & wait", 1),
+    "a daemon that forked twice": ("(setsid sh -c 'sleep 1000 & sleep 1000 &' &); sleep 1000", 3),
+    "who ignores TERM": ("trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & wait", 2),
+    "a storm of fifty": ("i=0; while [ $i -lt 50 ]; do setsid sleep 1000 & i=$((i+1)); done; wait", 50),
+    "a relay that never stays": ('sh -c "$RELAY" & sleep 1000', 1),
+}
+RELAY = 'sleep 0.005; setsid sh -c "$RELAY" &'
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans"),
+]
+
+
+@pytest.fixture(params=["off", "required"], ids=["warden", "bubblewrap"])
+async def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    if request.param == "required" and (why := await unavailable()):
+        pytest.skip(why)
+    return request.param
+
+
+async def test_nothing_survives_a_cancelled_call(tmp_path: Path, sandbox: Sandbox):
+    async with running(tmp_path, sandbox) as us:
+        await us.all_up()
+        began = time.monotonic()
+        us.process.send_signal(signal.SIGUSR1)
+        assert await us.hear() == ["ended", *["CancelledError"] * len(SHAPES)]
+        # Not only in the end: nobody is left when the cancelled call returns.
+        us.assert_alone(began, f"cancel, {sandbox}")
+
+
+async def test_nothing_survives_a_time_out(tmp_path: Path, sandbox: Sandbox):
+    async with running(tmp_path, sandbox, timeout=5) as us:
+        await us.all_up()
+        began = time.monotonic()
+        assert await us.hear() == ["ended", *["124"] * len(SHAPES)]
+        us.assert_alone(began, f"time-out, {sandbox}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+async def test_nothing_survives_our_own_death(tmp_path: Path, sandbox: Sandbox, number: signal.Signals):
+    async with running(tmp_path, sandbox) as us:
+        await us.all_up()
+        began = time.monotonic()
+        us.process.send_signal(number)
+        await us.all_gone()
+        us.assert_alone(began, f"{number.name} to us, {sandbox}")
+
+
+async def test_nothing_survives_our_death_though_a_fork_of_ours_lives_on(tmp_path: Path, sandbox: Sandbox):
+    async with running(tmp_path, sandbox) as us:
+        await us.all_up()
+        us.process.send_signal(signal.SIGUSR2)
+        assert await us.hear() == ["copied"]
+        began = time.monotonic()
+        us.process.kill()
+        await us.all_gone()
+        us.assert_alone(began, f"SIGKILL with a fork, {sandbox}")
+
+
+class Us:
+    """A process that runs one command of each shape."""
+
+    def __init__(self, process: subprocess.Popen[bytes], said: Path, marks: dict[str, str]) -> None:
+        self.process = process
+        self._said = said
+        self._heard = 0
+        self._marks = marks
+
+    async def hear(self) -> list[str]:
+        """What it says next."""
+        self._heard += 1
+        await eventually(lambda: self._said.read_bytes().count(b"\n") >= self._heard, seconds=20)
+        return json.loads(self._said.read_bytes().splitlines()[self._heard - 1])
+
+    async def all_up(self) -> None:
+        for shape, mark in self._marks.items():
+            await eventually(lambda mark=mark, wanted=SHAPES[shape][1]: sleepers(mark) >= wanted)
+
+    async def all_gone(self) -> None:
+        for mark in self._marks.values():
+            with contextlib.suppress(TimeoutError):
+                await eventually(lambda mark=mark: not living(mark))
+
+    def assert_alone(self, began: float, what: str) -> None:
+        taken = time.monotonic() - began
+        left = {shape: living(mark) for shape, mark in self._marks.items() if living(mark)}
+        print(f"{what}: {len(left)} of {len(SHAPES)} commands left somebody behind, after {taken:.2f} s")
+        assert left == {}
+        assert taken < 10
+
+
+@asynccontextmanager
+async def running(root: Path, sandbox: Sandbox, timeout: float | None = None) -> AsyncGenerator[Us]:
+    marks = {shape: new_mark() for shape in SHAPES}
+    job: dict[str, Any] = {
+        "root": str(root),
+        "sandbox": sandbox,
+        "timeout": timeout,
+        "env": {"RELAY": RELAY},
+        "commands": {mark: f": {mark}; {SHAPES[shape][0]}" for shape, mark in marks.items()},
+    }
+    said = root.with_name(f"{root.name}-said")
+    with (
+        said.open("wb") as stdout,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.tools.shell.runner"], stdin=subprocess.PIPE, stdout=stdout, cwd=REPOSITORY
+        ) as process,
+    ):
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+            us = Us(process, said, marks)
+            assert await us.hear() == ["began"]
+            yield us
+        finally:
+            process.kill()
