@@ -3,8 +3,7 @@
 Run it: `python examples/04_approval.py`. Answer y, or say why not: the model reads your reason.
 """
 
-from pollux import Agent, Approve, Reject, tool
-from pollux.sdk.events import ApprovalRequired
+from pollux import Agent, ApprovalRequired, Approve, Reject, tool
 
 SENT: list[str] = []
 

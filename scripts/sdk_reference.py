@@ -19,7 +19,7 @@ import pollux
 from pollux.core import events as core_events
 from pollux.core import policy as core_policy
 from pollux.core import tools as core_tools
-from pollux.core.messages import Message, Usage
+from pollux.core.messages import Usage
 from pollux.sdk import agent, approvals, events, logs, prompt
 from pollux.sdk.events import AgentEvent
 from pollux.sdk.gemini_cli.sessions import LoadedSession, MessageRecord
@@ -45,17 +45,17 @@ together: [the tutorial](../guides/tutorial.md) first, then one page for each pa
 NAMES: Final = {
     "Agents": ("Agent", "GeminiAgent", "Result", "RunFailed", "SessionContext", "Limits", "Price"),
     "Tools": ("tool", "define_tool", "ToolContext", "ToolError", "Reconciled", "files", "shell", "skill_dir"),
-    "Approvals and rules": ("Approve", "Reject", "Edit", "Rule"),
-    "Files in a prompt": ("Blob", "FileRef"),
+    "Approvals and rules": ("ApprovalRequired", "Approve", "Reject", "Edit", "Rule"),
+    "Messages, and files in a prompt": ("Message", "Text", "Blob", "FileRef"),
     "Sessions of Gemini CLI": ("load_session", "message_records_to_history"),
     "Errors": ("PolluxError", "ValidationError", "SessionNotFound"),
     "Version": ("__version__",),
 }
 
-MET: Final = (ToolUse, Usage, Message, SessionInfo, Spent, AgentFs, AgentShell, ShellResult, Logger)
+MET: Final = (ToolUse, Usage, SessionInfo, Spent, AgentFs, AgentShell, ShellResult, Logger)
 """What the names above return or take. Nobody makes these by hand."""
 
-OURS: Final = frozenset({"is_conditional", "judged_by", "run"})
+OURS: Final = frozenset({"is_conditional"})
 """Members that only Pollux itself calls."""
 
 ALIASES: Final[dict[str, ModuleType]] = {

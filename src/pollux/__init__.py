@@ -9,7 +9,7 @@ from pollux._version import __version__
 
 if TYPE_CHECKING:
     from pollux.core.errors import PolluxError, SessionNotFound, ToolError, ValidationError
-    from pollux.core.messages import Blob, FileRef
+    from pollux.core.messages import Blob, FileRef, Message, Text
     from pollux.core.policy import Rule
     from pollux.core.prices import Price
     from pollux.core.profile import Limits
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pollux.sdk.approvals import Approve, Edit, Reject
     from pollux.sdk.collect import files, shell
     from pollux.sdk.context import SessionContext
+    from pollux.sdk.events import ApprovalRequired
     from pollux.sdk.gemini_cli.history import message_records_to_history
     from pollux.sdk.gemini_cli.sessions import load_session
     from pollux.sdk.result import Result, RunFailed
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Agent": "sdk.agent",
+    "ApprovalRequired": "sdk.events",
     "Approve": "sdk.approvals",
     "Blob": "core.messages",
     "Edit": "sdk.approvals",
     "FileRef": "core.messages",
     "GeminiAgent": "sdk.agent",
     "Limits": "core.profile",
+    "Message": "core.messages",
     "PolluxError": "core.errors",
     "Price": "core.prices",
     "Reconciled": "core.tools",
@@ -41,6 +44,7 @@ _HOMES = {
     "RunFailed": "sdk.result",
     "SessionContext": "sdk.context",
     "SessionNotFound": "core.errors",
+    "Text": "core.messages",
     "ToolContext": "core.tools",
     "ToolError": "core.errors",
     "ValidationError": "core.errors",
@@ -55,12 +59,14 @@ _HOMES = {
 
 __all__ = [
     "Agent",
+    "ApprovalRequired",
     "Approve",
     "Blob",
     "Edit",
     "FileRef",
     "GeminiAgent",
     "Limits",
+    "Message",
     "PolluxError",
     "Price",
     "Reconciled",
@@ -70,6 +76,7 @@ __all__ = [
     "RunFailed",
     "SessionContext",
     "SessionNotFound",
+    "Text",
     "ToolContext",
     "ToolError",
     "ValidationError",

@@ -411,8 +411,8 @@ def test_the_public_names_are_these():
         " message_records_to_history"
     )
     more = (
-        "Approve Blob Edit FileRef Limits PolluxError Price Reconciled Reject Result Rule RunFailed ValidationError"
-        " __version__ files shell"
+        "ApprovalRequired Approve Blob Edit FileRef Limits Message PolluxError Price Reconciled Reject Result Rule"
+        " RunFailed Text ValidationError __version__ files shell"
     )
     assert sorted(pollux.__all__) == sorted([*contract.split(), *more.split()])
     assert all(getattr(pollux, name) is not None for name in pollux.__all__)

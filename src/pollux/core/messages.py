@@ -118,6 +118,7 @@ class Usage:
 
     @property
     def total(self) -> int:
+        """What went in and what came out."""
         return self.input + self.output
 
     def __add__(self, other: "Usage") -> "Usage":

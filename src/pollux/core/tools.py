@@ -59,6 +59,7 @@ class ToolContext:
 
     @property
     def key(self) -> str:
+        """The action's own key, whatever attempt this is."""
         return self.action_id
 
 

@@ -3,6 +3,7 @@
 import mimetypes
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -18,11 +19,11 @@ Prompt = str | Message | Sequence[PromptPart]
 
 def message_of(prompt: Prompt) -> Message:
     """The message to send. Raises ValidationError for what cannot be sent."""
-    if isinstance(prompt, Message):
-        if prompt.role != "user":
-            raise ValidationError(f"a prompt must be a user's message, found one of role {prompt.role!r}")
-        return prompt
-    pieces = [prompt] if isinstance(prompt, str | os.PathLike) else prompt
+    if isinstance(prompt, Message) and prompt.role != "user":
+        raise ValidationError(f"a prompt must be a user's message, found one of role {prompt.role!r}")
+    # A message of the author's own is held to the same: what cannot be read back would spoil its session for good.
+    pieces = prompt.parts if isinstance(prompt, Message) else prompt
+    pieces = [pieces] if isinstance(pieces, str | os.PathLike) else pieces
     if isinstance(pieces, bytes) or not isinstance(cast("object", pieces), Sequence):
         raise ValidationError(f"a prompt must be a text or a list of texts, paths and parts, found {_kind(prompt)}")
     parts = tuple(_part(piece) for piece in cast("Sequence[object]", pieces))
@@ -31,7 +32,7 @@ def message_of(prompt: Prompt) -> Message:
     carried = sum(len(part.data) for part in parts if isinstance(part, Blob))
     if carried > INLINE_LIMIT:
         raise _too_large("the files together hold", carried)
-    return Message("user", parts)
+    return replace(prompt, parts=parts) if isinstance(prompt, Message) else Message("user", parts)
 
 
 def title_of(message: Message, length: int = 80) -> str:
@@ -44,10 +45,16 @@ def _part(piece: object) -> Part:
     match piece:
         case str():
             return Text(_writable(piece))
-        case Text() | Blob() | FileRef():
-            return piece
+        case Text(text=text):
+            return Text(_writable(text))
+        case Blob(mime=mime, data=data, name=name):
+            if not isinstance(cast("object", data), bytes):
+                raise ValidationError(f"the data of a Blob must be bytes, found {_kind(data)}")
+            return Blob(_writable(mime), data, None if name is None else _writable(name))
+        case FileRef(mime=mime, uri=uri):
+            return FileRef(_writable(mime), _writable(uri))
         case os.PathLike():
-            return _file(Path(cast("os.PathLike[str]", piece)))
+            return _file(Path(os.fsdecode(cast("os.PathLike[str]", piece))))
         case _:
             raise ValidationError(
                 f"a part of a prompt must be a text, a path, a Blob or a FileRef, found {_kind(piece)}"
@@ -64,7 +71,8 @@ def _file(path: Path) -> Blob:
         data = path.read_bytes()
     except OSError as problem:
         raise ValidationError(f"{path} cannot be read ({problem.strerror})") from problem
-    return Blob(_mime(path, data), data, path.name)
+    # A name need not be text. What it is called matters less than that it can be sent.
+    return Blob(_mime(path, data), data, path.name.encode(errors="replace").decode())
 
 
 def _mime(path: Path, data: bytes) -> str:
@@ -79,6 +87,8 @@ def _mime(path: Path, data: bytes) -> str:
 
 
 def _writable(text: str) -> str:
+    if not isinstance(cast("object", text), str):
+        raise ValidationError(f"a prompt must be Unicode text, found {_kind(text)}")
     try:
         text.encode()
     except UnicodeEncodeError:

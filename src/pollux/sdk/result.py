@@ -1,7 +1,7 @@
 """What a prompt came to: the stream, drained."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from pollux.core.errors import PolluxError
@@ -60,7 +60,9 @@ class Drained:
         self._said: list[str] = []
         self._turn = 0
         """Where the turn's own text begins."""
-        self._calls: dict[str, ToolUse] = {}
+        self._calls: list[ToolUse] = []
+        self._open: dict[str, int] = {}
+        """Where a call stands that has no answer yet. Ids may come again in a later turn: not every model minds them."""
         self._asked: dict[str, ApprovalRequired] = {}
         self._failure: events.Failure | None = None
         self._finished = events.Finished("failed")
@@ -74,7 +76,8 @@ class Drained:
             case events.TurnRestarted():
                 del self._said[self._turn :]
             case events.ToolCallRequest():
-                self._calls[event.id] = ToolUse(event.id, event.name, event.args)
+                self._open[event.id] = len(self._calls)
+                self._calls.append(ToolUse(event.id, event.name, event.args))
             case events.ToolCallResponse():
                 self._answer(event)
             case events.ApprovalRequired():
@@ -101,9 +104,9 @@ class Drained:
         return self._made(convert("".join(self._said[self._turn :]) if reason == "completed" else ""))
 
     def _answer(self, event: events.ToolCallResponse) -> None:
-        asked = self._calls.get(event.id)
-        args = asked.args if asked else {}
-        self._calls[event.id] = ToolUse(event.id, event.name, args, event.result, event.error)
+        at = self._open.pop(event.id, None)
+        if at is not None:
+            self._calls[at] = replace(self._calls[at], result=event.result, error=event.error)
         self._asked.pop(event.id, None)
         self._turn = len(self._said)
 
@@ -114,7 +117,7 @@ class Drained:
             output=output,
             usage=self._finished.usage,
             cost=self._finished.cost,
-            tool_calls=tuple(self._calls.values()),
+            tool_calls=tuple(self._calls),
             reason=self._finished.reason,
             session_id=self._model.session_id,
             run_id=self._model.run_id,

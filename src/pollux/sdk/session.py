@@ -91,8 +91,10 @@ class Session:
         """Stop what is being answered, and close the engine."""
         if self._live is not None and not self._live.closed.is_set():
             await self._live.stop()
-        await self.engine.close()
-        await self._providers.close()
+        try:
+            await self.engine.close()
+        finally:
+            await self._providers.close()
 
     async def abandon(self) -> None:
         """Let go of what is left after the event loop has gone: its tasks went with it."""

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from pollux.core.errors import Misfit, PolluxError
 from pollux.core.ids import RunId, UserId
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 STOP_SECONDS = 10.0
 """How long a stopped run may take to end: tools get two seconds, their reports the rest."""
 
+DROP_SECONDS = 2.0
+"""How long a host that is no longer asked may take to notice."""
+
 
 class Stream:
     """The events of one run, and its life while they are being read."""
@@ -31,8 +35,8 @@ class Stream:
         self, engine: Engine, run_id: RunId, *, user: UserId, cost: Cost, on_approval: OnApproval | None = None
     ) -> None:
         self.run_id = run_id
-        self.is_read = False
-        """Whether somebody is waiting for the next event right now."""
+        self.is_read = True
+        """Whether somebody is waiting for the next event right now: from the start on, until one is handed out."""
         self.closed = asyncio.Event()
         self.closing = False
         self._engine = engine
@@ -55,18 +59,21 @@ class Stream:
         try:
             while (item := await self._take(items)) is not None:
                 for event in self._told.read(item):
+                    self.is_read = False
                     yield event
+                    self.is_read = True
                     if isinstance(event, ApprovalRequired):
                         await self._ask(event)
                 if self._told.is_over:
                     return
                 if self._told.is_waiting and not self._asking and not await self._has_moved():
                     break
+            self._raise_hosts_own()
             self._leaves_open = True
             yield self._told.finished()
         finally:
             self.closing = True
-            await _to_the_end(self._close(items))
+            await to_the_end(self._close(items))
 
     async def stop(self) -> None:
         """Cancel the run and wait until nothing of it is in flight."""
@@ -76,26 +83,23 @@ class Stream:
 
     async def _take(self, items: AsyncIterator[Item]) -> Item | None:
         """The next item; None when the run waits and nobody here will answer."""
-        self.is_read = True
-        try:
-            while True:
-                if not self._asking and self._next is None:
-                    return await anext(items)
-                # While the host is asked, others may answer in its place, or the question may run out.
-                if self._next is None:
-                    self._next = asyncio.ensure_future(_first(items))
-                await asyncio.wait({self._next, *self._asking}, return_when=asyncio.FIRST_COMPLETED)
-                self._raise_hosts_own()
-                if self._next.done():
-                    item, self._next = self._next.result(), None
-                    return item
-                if self._told.is_waiting and not self._asking and not await self._has_moved():
-                    return None
-                if not self._asking:
-                    item, self._next = await self._next, None
-                    return item
-        finally:
-            self.is_read = False
+        while True:
+            self._raise_hosts_own()
+            if not self._asking and self._next is None:
+                return await anext(items)
+            # While the host is asked, others may answer in its place, or the question may run out.
+            if self._next is None:
+                self._next = asyncio.ensure_future(_first(items))
+            await asyncio.wait({self._next, *self._asking}, return_when=asyncio.FIRST_COMPLETED)
+            self._raise_hosts_own()
+            if self._next.done():
+                item, self._next = self._next.result(), None
+                return item
+            if self._told.is_waiting and not self._asking and not await self._has_moved():
+                return None
+            if not self._asking:
+                item, self._next = await self._next, None
+                return item
 
     async def _ask(self, asked: ApprovalRequired) -> None:
         """Put a question to the host, unless the consumer has answered it already."""
@@ -109,8 +113,8 @@ class Stream:
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         self._asking.discard(task)
-        if not task.cancelled() and self._trouble is None:
-            self._trouble = task.exception()
+        trouble = None if task.cancelled() else task.exception()
+        self._trouble = self._trouble or trouble
 
     def _raise_hosts_own(self) -> None:
         """What `on_approval` raised ends the stream: a host that fails to answer has not said yes."""
@@ -124,10 +128,7 @@ class Stream:
 
     async def _close(self, items: AsyncGenerator[Item]) -> None:
         try:
-            for task in (*self._asking, *((self._next,) if self._next else ())):
-                task.cancel()
-                with suppress(asyncio.CancelledError, StopAsyncIteration, PolluxError):
-                    await task
+            await _dropped({*self._asking, *((self._next,) if self._next else ())})
             await items.aclose()
             if not self._told.is_over and not self._leaves_open:
                 await self.stop()
@@ -141,7 +142,18 @@ async def _first(items: AsyncIterator[Item]) -> Item:
     return await anext(items)
 
 
-async def _to_the_end(work: Coroutine[None, None, None]) -> None:
+async def _dropped(tasks: set[asyncio.Future[Any]]) -> None:
+    """Cancel them. A host that does not stop is left behind: its answer finds the question closed."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=DROP_SECONDS)
+    for task in tasks:
+        if task.done() and not task.cancelled():
+            task.exception()
+
+
+async def to_the_end(work: Coroutine[None, None, None]) -> None:
     """Do it all, also when whoever waits is cancelled once more: a run half stopped would keep its session busy."""
     task = asyncio.ensure_future(work)
     try:

@@ -1,10 +1,12 @@
 """A run as its author sees it: the engine's facts and deltas in, typed events out, each told once.
 
 The run is folded here from what was watched, so what is told is exactly what the journal says, also when a stream joins
-a run half way.
+a run half way. What is told is a copy: a consumer that writes into an event changes neither what runs nor what the model
+reads.
 """
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from decimal import Decimal
 
 from pollux.core.events import HistoryCompressed, ModelReplied, RunCancelled, RunCompleted, RunFailed, RunStarted
@@ -95,7 +97,7 @@ class Translation:
             yield events.Content(rest)
         self._shown = {"text": 0, "thought": 0}
         for call in event.message.calls:
-            yield events.ToolCallRequest(call.id, call.name, call.args)
+            yield events.ToolCallRequest(call.id, call.name, deepcopy(call.args))
         yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))
 
     def _charge(self, run: Run, usage: Usage) -> float | None:
@@ -122,7 +124,7 @@ def question(action: Action) -> events.ApprovalRequired:
         id=action.approval.id,
         call_id=action.call.id,
         tool=action.tool,
-        args=action.args,
+        args=deepcopy(action.args),
         args_hash=action.args_hash,
         reason=action.approval.reason,
         preview=action.preview,
@@ -134,8 +136,9 @@ def question(action: Action) -> events.ApprovalRequired:
 def _response(action: Action) -> events.ToolCallResponse:
     outcome = action.outcome
     assert outcome is not None
+    result = deepcopy(outcome.result)
     if outcome.status == "completed":
-        return events.ToolCallResponse(action.call.id, action.call.name, outcome.result)
+        return events.ToolCallResponse(action.call.id, action.call.name, result)
     return events.ToolCallResponse(
-        action.call.id, action.call.name, outcome.result, outcome.message or outcome.code, outcome.code
+        action.call.id, action.call.name, result, outcome.message or outcome.code, outcome.code
     )

@@ -10,6 +10,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -71,6 +72,7 @@ class Writer(Generic[Item]):
         self._db: sqlite3.Connection | None = None
         self._log = 0
         self._room = LOG_BYTES
+        self._ended: Callable[[], object] = _nobody_waits
         self._thread = threading.Thread(target=self._work, name="pollux-writer", daemon=True)
         self._thread.start()
 
@@ -90,8 +92,13 @@ class Writer(Generic[Item]):
 
     async def close(self) -> None:
         """Write what is waiting, then end the thread."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+        self._ended = lambda: _tell_end(loop, ended)
         self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        # Not by a thread that joins it: at the end of the process none can be started any more.
+        await ended
+        self._thread.join()
 
     # In the thread.
 
@@ -113,6 +120,7 @@ class Writer(Generic[Item]):
                 break
         self._hang_up()
         self._refuse_the_rest()
+        self._ended()
 
     def _serve(self, group: list[_Job[Item]]) -> None:
         """Items of the group first, then the call that ended it, if one did."""
@@ -273,3 +281,12 @@ def _settle(jobs: Sequence[_Job[Any]]) -> None:
             job.done.set_exception(job.error)
         else:
             job.done.set_result(job.outcome)
+
+
+def _nobody_waits() -> None:
+    pass
+
+
+def _tell_end(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[None]) -> None:
+    with suppress(RuntimeError):  # The loop was closed meanwhile.
+        loop.call_soon_threadsafe(lambda: ended.done() or ended.set_result(None))
