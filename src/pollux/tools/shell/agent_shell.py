@@ -1,0 +1,116 @@
+"""Commands on behalf of an agent: judged first, then run as a process tree of which nothing survives.
+
+A command that is one simple command of literal words runs by its argv, without a shell: what was judged is what runs.
+Everything else goes to bash, with a person's leave or under a policy that allows it whole.
+"""
+
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from pollux.core.errors import ValidationError
+from pollux.core.policy import Decision
+from pollux.tools.shell.environment import child_environment
+from pollux.tools.shell.parse import Simple, parse
+from pollux.tools.shell.process import CANNOT_RUN, ShellResult
+from pollux.tools.shell.sandbox import Box, Sandbox, run_boxed
+
+OUTPUT_LIMIT: Final = 1_000_000
+TIMEOUT: Final = 120.0
+
+Command = str | Sequence[str]
+Judge = Callable[[Command], Awaitable[Decision]]
+"""The policy's word on a command: anything but "allow" blocks it."""
+
+
+class Runner:
+    """Runs commands in one directory, for those who have seen to it that they may run."""
+
+    def __init__(
+        self,
+        cwd: Path,
+        *,
+        sandbox: Sandbox = "auto",
+        hidden: Sequence[Path] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self._sandbox: Sandbox = sandbox
+        self._hidden = tuple(hidden)
+        self._environ = environ
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = TIMEOUT,
+        output_limit: int = OUTPUT_LIMIT,
+        network: bool = False,
+    ) -> ShellResult:
+        """Run a command line, or an argv. What goes wrong with it is a result."""
+        return await run_boxed(
+            argv_of(command),
+            sandbox=self._sandbox,
+            box=Box(self.cwd, network=network, hidden=self._hidden),
+            cwd=self.cwd,
+            env=child_environment(os.environ if self._environ is None else self._environ, env or {}),
+            timeout=timeout,
+            output_limit=output_limit,
+        )
+
+
+class AgentShell:
+    """The shell that a tool is given. There is no way around its judge."""
+
+    def __init__(self, runner: Runner, judge: Judge) -> None:
+        self._runner = runner
+        self._judge = judge
+
+    async def exec(
+        self,
+        command: Command,
+        *,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = TIMEOUT,
+        output_limit: int = OUTPUT_LIMIT,
+        network: bool = False,
+    ) -> ShellResult:
+        """Run a command line, or an argv, if the policy allows it; blocked, the exit code is 126 and the reason said.
+
+        The command sees no more of the environment than it needs to run, and what `env` names. Inside a sandbox there
+        is no network unless it is asked for. Raises ValidationError for what is no command.
+        """
+        argv_of(command)
+        decision = await self._judge(command)
+        if decision.mode != "allow":
+            return blocked(decision.reason)
+        return await self._runner.run(command, env=env, timeout=timeout, output_limit=output_limit, network=network)
+
+
+def argv_of(command: Command) -> list[str]:
+    """The program and its arguments: the words of a simple command, or bash with the whole text.
+
+    Raises ValidationError for what is no command.
+    """
+    if isinstance(command, str):
+        if not command.strip():
+            raise ValidationError("expected a command, found an empty text")
+        parsed = parse(command)
+        return list(parsed.argv) if isinstance(parsed, Simple) else ["bash", "-c", command]
+    words = list(cast("Sequence[object]", command)) if isinstance(cast("object", command), Sequence) else []
+    if not words or not all(isinstance(word, str) for word in words) or not words[0]:
+        raise ValidationError("expected a command line, or a list of texts that begins with a program")
+    return cast("list[str]", words)
+
+
+def written(command: Command) -> str:
+    """The command as one line, as people and rules see it."""
+    return command if isinstance(command, str) else shlex.join(command)
+
+
+def blocked(reason: str) -> ShellResult:
+    """What a command comes to that may not run."""
+    return ShellResult(CANNOT_RUN, "", f"blocked: {reason}", blocked=True, reason=reason)

@@ -1,0 +1,173 @@
+"""What a line of shell says. It is read twice: by a strict reader of literal words, and by tree-sitter's grammar.
+
+The law: where `parse` answers Simple, bash would have run exactly that argv, so the argv can be judged and can be run
+without a shell. Both readers must agree on it. Everything else is Compound and never judged by its words: it needs a
+person. What a Compound lists of its commands is there for rules that forbid, and is as complete as can be seen.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pollux.tools.shell.words import literal_words, plain_words
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node
+
+MAX_BYTES = 32_768
+MAX_SPECIALS = 1_000
+"""Characters that mean something to a shell. The grammar's time may grow with the square of their number."""
+MAX_COMMANDS = 256
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """One command of literal words."""
+
+    argv: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """Anything else: why it is not simple, and the commands seen in it. Words that are not literal stand as written."""
+
+    reason: str
+    commands: tuple[Words, ...] = ()
+
+
+Parsed = Simple | Compound
+
+
+def parse(text: str) -> Parsed:
+    """Read a command as bash would. Never raises, whatever the text."""
+    if len(text.encode("utf-8", "replace")) > MAX_BYTES:
+        return Compound(f"it is longer than {MAX_BYTES:,} bytes", _seen_roughly(text[:MAX_BYTES]))
+    words = literal_words(text)
+    if isinstance(words, str):
+        return Compound(words, _seen(text))
+    if not words[0] or words[0] in SHELL_WORDS:
+        return Compound(f"{words[0]!r} is a word of the shell, not a program", _seen(text))
+    if len(words) != _words_by_grammar(text):
+        return Compound("it cannot be read with certainty", _seen(text))
+    return Simple(words)
+
+
+# Words of the shell itself: as programs they do not exist or mean something else. `echo`, `test`, `kill` and others of
+# which a program exists are left out: run by argv they do what they say.
+SHELL_WORDS = frozenset(
+    """! . : [[ ]] { } alias bg bind break builtin caller case cd command compgen complete compopt continue coproc
+    declare dirs disown do done elif else enable esac eval exec exit export fc fg fi for function getopts hash help
+    history if in jobs let local logout mapfile popd pushd read readarray readonly return select set shift shopt
+    source suspend then time times trap type typeset ulimit umask unalias unset until wait while""".split()
+)
+
+_PLAIN = frozenset({"command_name", "word", "number", "raw_string", "string", "concatenation"})
+_COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_NOT_WORDS = frozenset({"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"})
+_SPECIAL = re.compile(r"[^\w \t./,:@+-]")
+_BEYOND_ASCII = re.compile(r"[^\t\n -~]")
+_BETWEEN_COMMANDS = re.compile(r"[\n;&|()`{}<>]+")
+_BEFORE_COMMAND = re.compile(r"\s*(?:(?:!|do|elif|else|if|then|time|until|while|\w+\+?=\S*)\s+)+")
+
+
+def _words_by_grammar(text: str) -> int:
+    """How many words the grammar finds, if it finds exactly one command of plain words; otherwise 0."""
+    root = _tree(text)
+    if root is None or root.has_error or root.child_count != 1 or root.children[0].type != "command":
+        return 0
+    words = root.children[0].children
+    return len(words) if all(word.type in _PLAIN for word in words) else 0
+
+
+def _seen(text: str) -> tuple[Words, ...]:
+    joined = text.replace("\\\n", "")
+    root = _tree(joined)
+    if root is None:
+        return _seen_roughly(joined)
+    found = tuple(islice(_commands_below(root, joined), MAX_COMMANDS))
+    # bash runs the lines before the one that it cannot read, and reads some that the grammar cannot.
+    return (*found, *_seen_roughly(joined)) if root.has_error else found
+
+
+def _commands_below(root: "Node", text: str) -> Iterator[Words]:
+    """Every command anywhere below, also in substitutions, loops and functions. Deep nesting costs no stack."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if words := _words_in(node, text):
+            yield words
+        todo.extend(reversed(node.children))
+
+
+def _words_in(node: "Node", text: str) -> Words:
+    if node.type == "redirected_statement":
+        return _words_around_redirect(node, text)
+    if node.type not in _COMMANDS:
+        return ()
+    # What a builtin assigns is one of its words: `export PATH=x`.
+    skipped = _NOT_WORDS if node.type == "command" else frozenset[str]()
+    return tuple(_as_read(text, child) for child in node.children if child.type not in skipped)
+
+
+def _words_around_redirect(node: "Node", text: str) -> Words:
+    """`git > x push` is a push; to the grammar its words are places to write to."""
+    after = [word for redirect in node.children_by_field_name("redirect") for word in _words_after(redirect)]
+    last = node.child_by_field_name("body")
+    while last is not None and last.type not in _COMMANDS:
+        last = last.named_children[-1] if last.named_children else None
+    if last is None or not after:
+        return ()
+    return (*_words_in(last, text), *(_as_read(text, word) for word in after))
+
+
+def _words_after(redirect: "Node") -> Iterator["Node"]:
+    yield from redirect.children_by_field_name("destination")[1:]
+    yield from redirect.children_by_field_name("argument")
+    for inner in redirect.children_by_field_name("redirect"):
+        yield from inner.children_by_field_name("destination")[1:]
+
+
+def _as_read(text: str, node: "Node") -> str:
+    source = text[node.start_byte : node.end_byte]
+    words = plain_words(source)
+    return source if isinstance(words, str) else " ".join(words)
+
+
+def _seen_roughly(text: str) -> tuple[Words, ...]:
+    """What stands where a command could stand. For texts that the grammar cannot read, or not in time."""
+    return tuple(islice(_rough_commands(text), MAX_COMMANDS))
+
+
+def _rough_commands(text: str) -> Iterator[Words]:
+    for part in _BETWEEN_COMMANDS.split(text):
+        before = _BEFORE_COMMAND.match(part)
+        command = part[before.end() :] if before else part
+        words = plain_words(command)
+        if plain := tuple(command.split()) if isinstance(words, str) else words:
+            yield plain
+
+
+def _tree(text: str) -> "Node | None":
+    """The root of the syntax tree, or None for a text that would take the grammar too long."""
+    if sum(1 for _ in islice(_SPECIAL.finditer(text), MAX_SPECIALS + 1)) > MAX_SPECIALS:
+        return None
+    from tree_sitter import Parser
+
+    # The grammar's scanner crashes on `{` before some characters beyond ASCII. To bash they are all letters alike, so
+    # it is given a letter for each; and then a byte is a character, which makes its positions ours.
+    twin = _BEYOND_ASCII.sub("x", text).encode()
+    # A parser costs microseconds, and one that is not shared needs no lock.
+    return Parser(_language()).parse(twin).root_node
+
+
+@cache
+def _language() -> "Language":
+    import tree_sitter_bash
+    from tree_sitter import Language
+
+    return Language(tree_sitter_bash.language())
