@@ -10,12 +10,14 @@ from tests.engine.builders import ADA, FakeTool, HeldTool, Lab, ask, settle, wat
 
 from pollux.core.events import ModelReplied
 from pollux.core.ids import RunId
+from pollux.core.machine import fold
 from pollux.core.messages import Message, Text
 from pollux.core.run import Run
 from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import BACKLOG, Delta, Feed, Item, TurnRestarted, Watcher
 from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta, ThoughtDelta
 from pollux.engine.ports import Recorded
+from pollux.engine.watch import watch_feed
 from pollux.providers.scripted import Answer, ScriptedProvider, Step, call, chunks, fail, reply
 
 
@@ -314,3 +316,15 @@ async def test_whoever_comes_while_a_tool_runs_reads_the_turns_text_once(lab: La
                 said.append(item.event.message.text)
             held.let_go.set()
     assert "".join(said).count("Let me see.") == 1
+
+
+async def test_a_journal_that_is_ahead_of_the_feed_says_nothing_twice(lab: Lab):
+    """A commit is in the store before those who are here hear of it: whoever comes just then finds both."""
+    engine = await lab.engine(call("look", text="Let me see. "), reply("Done."), tools=[FakeTool("look")])
+    run = await settle(engine, await ask(engine))
+    journal = await engine.queries.journal(run.id)
+    before = next(index for index, each in enumerate(journal) if isinstance(each.event, ModelReplied))
+    feed = Feed(fold(each.event for each in journal[:before]), await engine.queries.thread(run.thread_id))
+    feed.show(1, 1, "text", "Let me see. ")
+    items = [item async for item in watch_feed(feed, engine.queries._store, 0)]  # pyright: ignore[reportPrivateUsage]
+    assert [item for item in items if isinstance(item, Delta)] == []

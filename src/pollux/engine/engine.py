@@ -5,10 +5,11 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from types import TracebackType
 from typing import Literal, Self
 
-from pollux.core.errors import Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
+from pollux.core.errors import Conflict, Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
 from pollux.core.events import (
     ActionCompleted,
     ActionDecided,
@@ -45,6 +46,7 @@ from pollux.engine.watch import watch_feed
 logger = logging.getLogger(__name__)
 
 SUPERSEDE_SECONDS = 10.0
+START_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,14 @@ class Engine:
             raise Draining("this process is stopping; ask another, or try again soon")
         if not self._is_open:
             raise ValidationError("the engine is not open yet. Use it as `async with Engine(...) as engine`")
-        return await self._crew.finish(self._start(start))
+        for attempt in count(1):
+            try:
+                return await self._crew.finish(self._start(start))
+            except Conflict:
+                # Another process's whole run came in between: the thread has moved on, and may be free again.
+                if attempt == START_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
 
     async def resolve(
         self,

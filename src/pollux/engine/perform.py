@@ -110,7 +110,8 @@ async def instructions(making: Awaitable[str]) -> str:
         return await making
     except Exception as problem:
         logger.exception("instructions failed")
-        raise InstructionsFailed(f"the instructions could not be made ({type(problem).__name__})") from problem
+        said = str(problem) if isinstance(problem, PolluxError) else type(problem).__name__
+        raise InstructionsFailed(f"the instructions could not be made ({said})") from problem
 
 
 def unfit(run: Run, at: Instant) -> ModelFailed:

@@ -60,9 +60,12 @@ class Threads:
         return thread
 
     async def fork(self, thread_id: ThreadId, user: UserId, *, upto: int | None = None) -> Thread:
-        """A thread of its own that begins like this one, up to that message."""
+        """A thread of its own that begins like this one, up to that message; a call is not split from its answer."""
         thread = await self._owned(thread_id, user)
         messages = list(await self._store.messages(thread_id))[:upto]
+        while messages and messages[-1].calls:
+            # A call without its answer is one that no provider would take.
+            messages.pop()
         return await self.open(user, messages, title=thread.title, forked_from=thread_id, project=thread.project)
 
     async def rename(self, thread_id: ThreadId, user: UserId, title: str) -> Thread:

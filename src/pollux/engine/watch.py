@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from pollux.core.events import RunCancelled, RunCompleted, RunFailed
+from pollux.core.events import ModelReplied, RunCancelled, RunCompleted, RunFailed
 from pollux.engine.feed import Feed, Item, Watcher
 from pollux.engine.ports import Recorded, Store
 
@@ -17,7 +17,10 @@ async def watch_feed(feed: Feed, store: Store, after: int) -> AsyncIterator[Item
     is_over = feed.run.ending is not None
     # Nothing is waited for between that look, the text so far and the subscription: they are of one moment.
     watcher = Watcher()
-    past: list[Item] = [*records, *feed.shown()]
+    # The journal may be ahead of the feed by a commit: what a reply in it says is not said once more.
+    replied = {(each.event.turn, each.event.attempt) for each in records if isinstance(each.event, ModelReplied)}
+    shown = [delta for delta in feed.shown() if (delta.turn, delta.attempt) not in replied]
+    past: list[Item] = [*records, *shown]
     feed.watchers.append(watcher)
     try:
         for item in past:
