@@ -8,7 +8,7 @@
 
 import asyncio
 import inspect
-import json
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, cast, overload
 
 from pollux.core.errors import ValidationError
-from pollux.core.ids import ActionId
+from pollux.core.ids import ActionId, RunId
 from pollux.core.messages import Message
 from pollux.core.prices import Price
 from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
@@ -33,11 +33,13 @@ from pollux.sdk.collect import ToolSet
 from pollux.sdk.context import SessionContext
 from pollux.sdk.events import AgentEvent, ApprovalRequired
 from pollux.sdk.logs import LogLevel, LogTap
+from pollux.sdk.output import shape_of, typed
 from pollux.sdk.prompt import Prompt, message_of
 from pollux.sdk.result import Result, drain
 from pollux.sdk.session import Session, Spent, pricing
 from pollux.sdk.session_info import SessionInfo
 from pollux.sdk.setup import Given, Setup, set_up
+from pollux.sdk.stream import to_the_end
 from pollux.tools.shell.agent_shell import AgentShell
 from pollux.tools.threads import in_thread
 
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from pollux.sdk.portal import Portal
     from pollux.tools.shell.sandbox import Sandbox
     from pollux.tools.skills import SkillDir
-    from pollux.tools.typed.schema import SchemaShape, Shape
 
 T = TypeVar("T")
 
@@ -124,7 +125,9 @@ class Agent:
         self._log = LogTap(log_level, logger=logger, debug=debug, secrets=self._setup.settings().secrets())
         self._session: Session | None = None
         self._opening: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._left_over: RunId | None = None
         self._portal: Portal | None = None
+        self._entering = threading.Lock()
 
     # Who it is.
 
@@ -161,7 +164,7 @@ class Agent:
             ThreadBusy: the session is at work, or waits for an approval.
         """
         message = message_of(prompt)
-        schema = _shape_of(output_type).schema if output_type is not None else None
+        schema = shape_of(output_type).schema if output_type is not None else None
         session = await self._opened()
         async with aclosing(session.ask(message, schema=schema)) as events:
             async for event in events:
@@ -224,24 +227,29 @@ class Agent:
             Misfit: it has been answered, or has run out.
         """
         session = await self._opened()
-        approval_id = approval if isinstance(approval, str) else approval.id
+        approval_id = approval.id if isinstance(approval, ApprovalRequired) else approval
+        if not isinstance(cast("object", approval_id), str):
+            raise ValidationError(f"expected a question or its id, found {type(approval).__name__}")
         asked = next((each for each in await session.questions() if each.id == approval_id), None)
         if asked is None:
             await session.refuse_answer(approval_id)
         else:
-            await give(session.engine, asked, answer, user=session.user)
+            # What it sets going is this agent's work.
+            with self._log.active():
+                await give(session.engine, asked, answer, user=session.user)
 
     # Sessions.
 
     async def list_sessions(self, *, all: bool = False, limit: int | None = None) -> list[SessionInfo]:
         """The sessions of this project, last updated first, Gemini CLI's own among them; with `all`, everybody's."""
-        return await (await self._opened(find=False)).sessions.listed(every=all, limit=limit)
+        most = options.count("limit", limit)
+        return await (await self._opened(find=False)).sessions.listed(every=all, limit=most)
 
     async def fork_session(self, session_id: str | None = None, *, upto: int | None = None) -> str:
         """The id of a new session that begins like this one, or another, up to that message."""
         session = await self._opened(find=session_id is None)
         chosen = options.session_id(session_id) or self._session_id
-        return await session.sessions.fork(chosen, upto=options.upto(upto))
+        return await session.sessions.fork(chosen, upto=options.count("upto", upto))
 
     async def delete_session(self, session_id: str | None = None) -> None:
         """Erase this session, or another, for good. That it was is kept in the audit; what was said is not.
@@ -277,9 +285,11 @@ class Agent:
     async def aclose(self) -> None:
         """Stop what is under way and let go of everything. The session stays, and another agent may go on with it."""
         session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-        self._log.close()
+        try:
+            if session is not None:
+                await to_the_end(session.close())
+        finally:
+            self._log.close()
 
     def close(self) -> None:
         """`aclose` for those who use `send_sync`."""
@@ -302,6 +312,9 @@ class Agent:
                     self._session = await self._open()
             if find:
                 await self._session.find(self._session_id, is_new=self._is_new)
+                if self._left_over is not None:
+                    left_over, self._left_over = self._left_over, None
+                    await self._session.cancel(left_over)
             return self._session
 
     async def _open(self) -> Session:
@@ -318,19 +331,23 @@ class Agent:
                 "this agent is at work in another event loop. Use it from there, or make an agent for each"
             )
         self._session = None
+        # A stream that was left as its loop ended could not stop its run any more.
+        self._left_over = session.left_over
         await session.abandon()
 
     async def _drained(self, stream: AsyncGenerator[AgentEvent], output_type: Any) -> Result[Any]:
-        shape = _shape_of(output_type) if output_type is not None else None
+        shape = shape_of(output_type) if output_type is not None else None
         async with aclosing(stream) as events:
-            return await drain(events, lambda text: None if shape is None else _typed(text, shape))
+            return await drain(events, lambda text: None if shape is None else typed(text, shape))
 
     def _blocking(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._portal is None:
-            from pollux.sdk.portal import Portal
+        from pollux.sdk.portal import Portal
 
-            self._portal = Portal(self.aclose)
-        return self._portal.call(work)
+        with self._entering:
+            if self._portal is None or self._portal.has_ended:
+                self._portal = Portal(self.aclose)
+            portal = self._portal
+        return portal.call(work)
 
     async def _instruct(self, run: Run, profile: Profile) -> str:
         """The instructions for the next model call, and what is to be known about skills."""
@@ -374,24 +391,3 @@ class GeminiAgent(Agent):
         self, instructions: str | Instructions = "", *, model: str | Provider | None = None, **more: Any
     ) -> None:
         super().__init__(instructions, model=DEFAULT_MODEL if model is None else model, **more)
-
-
-def _shape_of(output_type: Any) -> "Shape | SchemaShape":
-    from pollux.tools.typed.schema import SchemaShape, shape_of
-
-    if isinstance(output_type, Mapping):
-        return SchemaShape(cast("Mapping[str, Any]", output_type))
-    return shape_of(output_type)
-
-
-def _typed(text: str, shape: "Shape | SchemaShape") -> Any:
-    """The answer as the type that was asked for. An answer that waits for people has none yet."""
-    if not text:
-        return None
-    try:
-        return shape.convert(json.loads(text))
-    except ValueError:
-        said = "it is not JSON"
-    except ValidationError as problem:
-        said = str(problem)
-    raise ValidationError(f"the model's answer is not of the output_type: {said}", code="output_invalid")

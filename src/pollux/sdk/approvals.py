@@ -4,7 +4,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pollux.core.errors import Misfit, ValidationError
 from pollux.core.ids import UserId
@@ -32,6 +32,10 @@ class Reject:
     """No; the model reads the feedback."""
 
     feedback: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.feedback), str):
+            raise ValidationError(f"expected the feedback to be text, found {type(self.feedback).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

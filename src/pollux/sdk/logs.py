@@ -74,6 +74,10 @@ class LogTap:
         self._methods = {} if self._logger is not None else _methods_of(logger)
         self._secrets = tuple(secrets)
 
+    def mask(self, secrets: Iterable[Secret]) -> None:
+        """Mask these too: a key may be set after the agent is made."""
+        self._secrets = (*self._secrets, *(secret for secret in secrets if secret not in self._secrets))
+
     def open(self) -> None:
         """Begin to listen. Once is enough."""
         _POST.add(self)

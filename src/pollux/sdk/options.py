@@ -5,6 +5,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pollux.tools.skills import SkillDir
 
 KEPT_LENGTH: Final = 80
+WHOLE: Final = ("model_calls", "tokens")
+BOUNDLESS: Final = ("tokens", "seconds")
 
 T = TypeVar("T")
 
@@ -54,16 +57,19 @@ def limits(given: Limits | Mapping[str, Any] | None) -> Limits:
     """What a run may spend. A mapping names the fields it changes."""
     if given is None:
         return Limits()
-    if isinstance(given, Limits):
-        return given
     known = {name for name in Limits.__dataclass_fields__ if name != "compress_at"}
-    if not isinstance(cast("object", given), Mapping) or not set(given) <= known:
+    bounds: Mapping[str, Any] = {name: getattr(given, name) for name in known} if isinstance(given, Limits) else given
+    if not isinstance(cast("object", bounds), Mapping) or not set(bounds) <= known:
         raise ValidationError(f"limits must be Limits or a mapping of: {', '.join(sorted(known))}")
-    for name, bound in given.items():
-        is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
-        if bound is not None and (not is_number or not bound > 0):
-            raise ValidationError(f"limits: {name} must be a number above 0, found {_shown(bound)}")
-    return Limits(**given)
+    for name, bound in bounds.items():
+        is_whole = isinstance(bound, int) and not isinstance(bound, bool)
+        is_number = is_whole or (isinstance(bound, float) and isfinite(bound) and name not in WHOLE)
+        if bound is None and name in BOUNDLESS:
+            continue
+        if bound is None or not is_number or bound <= 0:
+            kind = " without a fraction" if name in WHOLE else ""
+            raise ValidationError(f"limits: {name} must be a number above 0{kind}, found {_shown(bound)}")
+    return given if isinstance(given, Limits) else Limits(**given)
 
 
 def session_id(given: str | None) -> str | None:
@@ -122,10 +128,10 @@ def skills(given: object) -> "tuple[SkillDir, ...]":
     return cast("tuple[SkillDir, ...]", items)
 
 
-def upto(given: object) -> int | None:
-    """How many messages a fork begins with."""
+def count(what: str, given: object) -> int | None:
+    """How many at most; None for all."""
     if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < 0):
-        raise ValidationError(f"upto must be a number of messages, found {_shown(given)}")
+        raise ValidationError(f"{what} must be a whole number, 0 or more, found {_shown(given)}")
     return given
 
 

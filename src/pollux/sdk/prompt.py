@@ -13,6 +13,14 @@ from pollux.core.messages import Blob, FileRef, Message, Part, Text
 INLINE_LIMIT = 20_000_000
 """What a request may carry inline altogether; larger files go to the provider's own file store, as a FileRef."""
 
+_KNOWN_BY_CONTENT = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+_TRUSTED = frozenset({"application/pdf", "application/json", "application/xml", "application/rtf"})
+
 PromptPart = str | os.PathLike[str] | Blob | FileRef | Text
 Prompt = str | Message | Sequence[PromptPart]
 
@@ -76,8 +84,16 @@ def _file(path: Path) -> Blob:
 
 
 def _mime(path: Path, data: bytes) -> str:
+    for beginning, mime in _KNOWN_BY_CONTENT:
+        if data.startswith(beginning):
+            return mime
     guessed, encoding = mimetypes.guess_type(path.name)
-    if guessed and not encoding:
+    # Of other names little is certain: `.rs` is a language, and a service besides.
+    if (
+        guessed
+        and not encoding
+        and (guessed.startswith(("image/", "audio/", "video/", "text/")) or guessed in _TRUSTED)
+    ):
         return guessed
     try:
         data.decode()
@@ -89,6 +105,8 @@ def _mime(path: Path, data: bytes) -> str:
 def _writable(text: str) -> str:
     if not isinstance(cast("object", text), str):
         raise ValidationError(f"a prompt must be Unicode text, found {_kind(text)}")
+    if "\0" in text:
+        raise ValidationError("a prompt must be Unicode text, found a NUL character")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -62,7 +62,7 @@ class Drained:
         """Where the turn's own text begins."""
         self._calls: list[ToolUse] = []
         self._open: dict[str, int] = {}
-        """Where a call stands that has no answer yet. Ids may come again in a later turn: not every model minds them."""
+        """Where a call stands that has no answer yet. An id may come again in a later turn."""
         self._asked: dict[str, ApprovalRequired] = {}
         self._failure: events.Failure | None = None
         self._finished = events.Finished("failed")

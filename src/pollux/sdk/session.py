@@ -1,14 +1,16 @@
 """One conversation at work: an open engine, the thread it is in, and the one run that may be answering there."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn
 
 from pollux.bootstrap import Fixed, Registry
-from pollux.core.errors import Misfit, NotFound, SessionNotFound, ThreadBusy
+from pollux.core.errors import Misfit, NotFound, PolluxError, SessionNotFound, ThreadBusy
 from pollux.core.events import HistoryCompressed, ModelReplied
 from pollux.core.ids import RunId, ThreadId, run_of
 from pollux.core.messages import JSON, Message, Usage
@@ -30,6 +32,8 @@ from pollux.telemetry import AgentSpan, tracer
 from pollux.tools.shell.agent_shell import Command, Judge, written
 from pollux.tools.shell.judge import subjects
 from pollux.tools.shell.toolset import SHELL
+
+logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
 BUSY = (
@@ -67,6 +71,7 @@ class Session:
     async def open(self, instruct: Instruct) -> None:
         """Open the engine. Raises ConfigError for broken settings."""
         settings = self._setup.settings()
+        self._log.mask(settings.secrets())
         rights = self._setup.rights(settings)
         self._rules = rights.rules
         self._store = self._setup.open_store(settings)
@@ -75,7 +80,11 @@ class Session:
         self.sessions = Sessions(
             self.engine, user=USER, cwd=self._setup.cwd, store_path=self._setup.store_path(settings)
         )
-        await self.engine.__aenter__()
+        try:
+            await self.engine.__aenter__()
+        except BaseException:
+            await self._let_go()
+            raise
 
     async def find(self, session_id: str, *, is_new: bool) -> None:
         """Find the thread, once. Raises SessionNotFound where it should be there and is not."""
@@ -89,12 +98,18 @@ class Session:
 
     async def close(self) -> None:
         """Stop what is being answered, and close the engine."""
-        if self._live is not None and not self._live.closed.is_set():
-            await self._live.stop()
         try:
-            await self.engine.close()
+            if self._live is not None and not self._live.closed.is_set():
+                await self._live.stop()
+        except PolluxError as problem:
+            logger.warning("a run could not be stopped: %s", problem)
         finally:
-            await self._providers.close()
+            await self._let_go()
+
+    @property
+    def left_over(self) -> RunId | None:
+        """The run of a stream that was left and may not have been stopped."""
+        return self._live.run_id if self._live is not None and self._live.is_left else None
 
     async def abandon(self) -> None:
         """Let go of what is left after the event loop has gone: its tasks went with it."""
@@ -144,23 +159,32 @@ class Session:
         run = await self.open_run()
         if run is None:
             raise NotFound(f"session {self.thread_id!r} has no open run to go on with", code="nothing_open")
-        # Its agent may have been made with other tools; whoever goes on with it by name answers for it.
-        self.engine.profiles.setdefault(run.profile, self.engine.profiles[self._setup.profile.name])
-        await self.engine.recover(run.id)
-        stream = self._stream(run.id)
+        # Another task may have begun meanwhile: a question is put once, and one stream stops the run.
+        await self._make_way()
+        stream = self._live = self._stream(run.id)
+        self._answer_for(run)
+        try:
+            with self._log.active():
+                stream.context = copy_context()
+                await self.engine.recover(run.id)
+        except BaseException:
+            stream.closed.set()
+            raise
         async with aclosing(stream.events()) as events:
             async for event in events:
                 yield event
 
-    async def cancel(self) -> bool:
-        """Stop the session's open run. False when there is none."""
+    async def cancel(self, only: RunId | None = None) -> bool:
+        """Stop the session's open run, or only that one. False when there is none."""
         run = await self.open_run()
-        if run is None:
+        if run is None or only not in (None, run.id):
             return False
+        self._answer_for(run)
         try:
             await self.engine.cancel(run.id, by=USER)
         except Misfit:
-            return False
+            # It is being stopped already. Whoever did that may be gone.
+            await self.engine.recover(run.id)
         await self.engine.wait_settled(run.id, seconds=CLOSE_SECONDS)
         return True
 
@@ -197,6 +221,8 @@ class Session:
         try:
             news = await self.engine.queries.messages(self.thread_id, USER, after=len(self._transcript))
         except NotFound:
+            # There is none yet, or it was deleted: then nothing of it is kept here either.
+            self._transcript.clear()
             news = ()
         self._transcript.extend(news)
         return tuple(self._transcript)
@@ -207,7 +233,11 @@ class Session:
         before: str | None = None
         while rows := await self.engine.queries.runs(USER, thread_id=self.thread_id, limit=100, before=before):
             for row in rows:
-                run = await self.engine.queries.run(row.run_id, USER)
+                try:
+                    run = await self.engine.queries.run(row.run_id, USER)
+                except NotFound:
+                    # It was deleted. That it was is kept, what it said and used is not.
+                    continue
                 for record in await self.engine.queries.journal(row.run_id, USER):
                     if isinstance(record.event, ModelReplied | HistoryCompressed):
                         total += record.event.usage
@@ -250,6 +280,7 @@ class Session:
         self._live = stream
         # What the run does belongs to this agent's log and span, in whatever task it is done.
         with self._log.active(), span.current():
+            stream.context = copy_context()
             starting = asyncio.ensure_future(self.engine.start(start))
         try:
             await asyncio.shield(starting)
@@ -271,17 +302,27 @@ class Session:
 
     async def _make_way(self) -> None:
         """One prompt at a time. A stream that nobody reads any more gives way; one that is being read does not."""
-        live = self._live
-        if live is None or live.closed.is_set():
-            return
-        if live.closing:
-            await live.closed.wait()
-        elif live.is_read:
-            raise ThreadBusy(
-                "the agent is answering another prompt. Wait for it, or make another agent", run_id=live.run_id
-            )
-        else:
-            await live.stop()
+        while (live := self._live) is not None and not live.closed.is_set():
+            if live.closing:
+                await live.closed.wait()
+            elif live.is_read:
+                raise ThreadBusy(
+                    "the agent is answering another prompt. Wait for it, or make another agent", run_id=live.run_id
+                )
+            else:
+                await live.stop()
+                if self._live is live:
+                    self._live = None
+
+    async def _let_go(self) -> None:
+        try:
+            await self.engine.close()
+        finally:
+            await self._providers.close()
+
+    def _answer_for(self, run: Run) -> None:
+        """Its agent may have been made with other tools; whoever goes on with it by name answers for it."""
+        self.engine.profiles.setdefault(run.profile, self.engine.profiles[self._setup.profile.name])
 
     def _stream(self, run_id: RunId) -> Stream:
         return Stream(self.engine, run_id, user=USER, cost=self._price, on_approval=self._on_approval)

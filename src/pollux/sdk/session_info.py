@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+LAST = 253_402_300_799.0
+"""The end of the year 9999: no calendar here goes on."""
+
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
@@ -20,4 +23,5 @@ class SessionInfo:
 
 def time_of(moment: float) -> str:
     """The moment as ISO 8601 in UTC."""
+    moment = min(max(moment, 0.0), LAST)
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import suppress
+from contextvars import Context
 from typing import Any
 
 from pollux.core.errors import Misfit, PolluxError
@@ -37,6 +38,8 @@ class Stream:
         self.run_id = run_id
         self.is_read = True
         """Whether somebody is waiting for the next event right now: from the start on, until one is handed out."""
+        self.context: Context | None = None
+        """Whose log and span it belongs to what an answer of the host sets going."""
         self.closed = asyncio.Event()
         self.closing = False
         self._engine = engine
@@ -52,6 +55,11 @@ class Stream:
     def run(self) -> Run | None:
         """The run as far as it has been told."""
         return self._told.run
+
+    @property
+    def is_left(self) -> bool:
+        """Whether its reader does not know an end of the run, and did not leave it to people either."""
+        return not self._told.is_over and not self._leaves_open
 
     async def events(self) -> AsyncGenerator[AgentEvent]:
         """Everything the run tells, until it ends or waits for people."""
@@ -107,7 +115,8 @@ class Stream:
             return
         run = await self._engine.queries.run(self.run_id)
         if any(approval.id == asked.id for approval in run.approvals):
-            task = asyncio.create_task(ask(self._engine, self._on_approval, asked, user=self._user))
+            asking = ask(self._engine, self._on_approval, asked, user=self._user)
+            task = asyncio.create_task(asking, context=self.context)
             self._asking.add(task)
             task.add_done_callback(self._answered)
 
@@ -130,7 +139,7 @@ class Stream:
         try:
             await _dropped({*self._asking, *((self._next,) if self._next else ())})
             await items.aclose()
-            if not self._told.is_over and not self._leaves_open:
+            if self.is_left:
                 await self.stop()
         except PolluxError as problem:
             logger.warning("a run could not be stopped: %s", problem)

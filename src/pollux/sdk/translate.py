@@ -1,8 +1,7 @@
 """A run as its author sees it: the engine's facts and deltas in, typed events out, each told once.
 
 The run is folded here from what was watched, so what is told is exactly what the journal says, also when a stream joins
-a run half way. What is told is a copy: a consumer that writes into an event changes neither what runs nor what the model
-reads.
+a run half way. What is told is a copy: who writes into an event changes neither what runs nor what the model reads.
 """
 
 from collections.abc import Callable, Iterator

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pollux.core.errors import PolluxError
@@ -46,11 +47,12 @@ def _line(path: Path) -> SessionInfo:
         loaded = load_session(path)
     except PolluxError as problem:
         return _broken(path, str(problem))
+    touched = _touched(path)
     return SessionInfo(
         session_id=loaded.session_id,
         file_path=str(loaded.path),
-        start_time=loaded.start_time,
-        last_updated=loaded.last_updated,
+        start_time=_time(loaded.start_time, touched),
+        last_updated=_time(loaded.last_updated, touched),
         message_count=len(loaded.records),
         summary=_title(loaded, message_records_to_history(loaded.records)) or None,
         problem="; ".join(loaded.problems) or None,
@@ -58,11 +60,23 @@ def _line(path: Path) -> SessionInfo:
 
 
 def _broken(path: Path, problem: str) -> SessionInfo:
-    try:
-        touched = time_of(path.stat().st_mtime)
-    except OSError:
-        touched = ""
+    touched = _touched(path)
     return SessionInfo("", str(path), touched, touched, 0, problem=problem)
+
+
+def _touched(path: Path) -> str:
+    try:
+        return time_of(path.stat().st_mtime)
+    except OSError:
+        return ""
+
+
+def _time(said: str, touched: str) -> str:
+    """What the file says, where that is a time; else when it was written."""
+    try:
+        return time_of(datetime.fromisoformat(said).timestamp())
+    except (ValueError, OverflowError, OSError):
+        return touched
 
 
 def _title(loaded: LoadedSession, history: Sequence[Mapping[str, JSON]]) -> str:

@@ -84,10 +84,21 @@ class AgentShell:
         is no network unless it is asked for. Raises ValidationError for what is no command.
         """
         argv_of(command)
+        _check(timeout, output_limit, env)
         decision = await self._judge(command)
         if decision.mode != "allow":
             return blocked(decision.reason)
         return await self._runner.run(command, env=env, timeout=timeout, output_limit=output_limit, network=network)
+
+
+def _check(timeout: object, output_limit: object, env: object) -> None:
+    if timeout is not None and (not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0):
+        raise ValidationError(f"timeout must be a number of seconds above 0, or None, found {timeout!r}")
+    if not isinstance(output_limit, int) or output_limit < 1:
+        raise ValidationError(f"output_limit must be a number of bytes above 0, found {output_limit!r}")
+    named = cast("Mapping[object, object]", env) if isinstance(env, Mapping) else {} if env is None else {0: 0}
+    if not all(isinstance(name, str) and isinstance(value, str) for name, value in named.items()):
+        raise ValidationError("env must be texts by name")
 
 
 def argv_of(command: Command) -> list[str]:

@@ -4,6 +4,7 @@ Arguments are checked and converted before anybody is asked, and what is shown f
 are filled in. What the model reads of a failure is what the author meant for it: see `send_errors_to_model`.
 """
 
+import asyncio
 import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -138,7 +139,21 @@ class TypedTool(FunctionTool, Generic[P, R]):
         return self._body.call(context, self._body.read(args))
 
     async def _work_async(self, context: ToolContext, args: Args) -> Any:
-        return await self._work(context, args)
+        # In a task of its own: what the function does to its task, it does not do to ours.
+        try:
+            return await asyncio.ensure_future(self._guarded(context, args))
+        except asyncio.CancelledError:
+            ours = asyncio.current_task()
+            if ours is not None and ours.cancelling():
+                raise
+            raise RuntimeError("the function cancelled itself") from None
+
+    async def _guarded(self, context: ToolContext, args: Args) -> Any:
+        try:
+            return await self._work(context, args)
+        except GeneratorExit:
+            # Whoever awaits would be closed by it rather than told.
+            raise RuntimeError("the function raised GeneratorExit") from None
 
     def _broken(self, option: str, expected: str, found: object) -> ToolExecutionError:
         name = self.spec.name
