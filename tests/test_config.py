@@ -277,7 +277,10 @@ def test_what_is_missing_is_explained_with_every_way_to_set_it():
         explain_missing("oidc_issuer")
         == "POLLUX_OIDC_ISSUER is not set. Set it, or put `oidc.issuer` in the config file"
     )
-    assert explain_missing("model") == "model is not set. Put `model` in the config file or pass --model"
+    assert (
+        explain_missing("model")
+        == "model is not set. Put `model` in the config file or pass --model on the command line"
+    )
     with pytest.raises(ConfigError, match="there is no setting 'colour'"):
         explain_missing("colour")
 
