@@ -81,13 +81,14 @@ def test_a_signal_ends_it_without_a_word(tmp_path: Path, number: signal.Signals,
         cwd=tmp_path,
         env=_environment(),
     )
-    assert process.stdin is not None and process.stdout is not None
-    for line in process.stdout:
-        if b"what can you do" in line:
-            break
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (code, b"")
+    with process:
+        assert process.stdout is not None and process.stderr is not None
+        for line in process.stdout:
+            if b"what can you do" in line:
+                break
+        process.send_signal(number)
+        # Its standard input stays open until it has gone: the end of that would end it as well.
+        assert (process.wait(timeout=60), process.stderr.read()) == (code, b"")
 
 
 def test_no_command_and_an_unknown_one_list_the_commands(tmp_path: Path):
