@@ -20,6 +20,7 @@ class StandardInput:
 
     def __init__(self) -> None:
         self._reader: asyncio.StreamReader | None = None
+        self._transport: asyncio.ReadTransport | None = None
         self._can_wait = _can_wait(sys.stdin.fileno())
         self._is_terminal = sys.stdin.isatty()
 
@@ -36,13 +37,20 @@ class StandardInput:
             await self._connect()
         if self._reader is None:
             return sys.stdin.buffer.readline()
-        return await self._reader.readline()
+        try:
+            return await self._reader.readline()
+        except asyncio.CancelledError:
+            # Whoever is stopped while waiting for a line reads no more of them.
+            if self._transport is not None:
+                self._transport.close()
+            raise
 
     async def _connect(self) -> None:
         reader = asyncio.StreamReader()
         # A descriptor of our own: the transport closes it at the end, and standard input stays as it was.
         own = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), own)
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), own)
         self._reader = reader
 
 
