@@ -10,10 +10,14 @@ from pollux.bootstrap import Registry, open_store, read_key, running_engine
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.errors import MissingCredential, ValidationError
 from pollux.core.ids import UserId
+from pollux.core.profile import Profile
 from pollux.core.redact import Secret
+from pollux.core.run import Run
 from pollux.emulator import run_emulator
 from pollux.engine.engine import Start
 from pollux.stores.sqlite import SqliteStore
+from pollux.testing.provider_lab import ADD
+from pollux.tools.define import FunctionTool
 
 
 def settings(home: Path, **environ: str) -> Settings:
@@ -24,6 +28,7 @@ def settings(home: Path, **environ: str) -> Settings:
     ("model", "provider"),
     [
         ("gemini-3.8-flash", "gemini"),
+        ("claude-opus-5-5", "anthropic"),
         ("gpt-5", "openai"),
         ("o3", "openai"),
         ("ollama/llama3", "openai"),
@@ -31,18 +36,18 @@ def settings(home: Path, **environ: str) -> Settings:
     ],
 )
 async def test_a_model_s_name_tells_its_provider(tmp_path: Path, model: str, provider: str):
-    registry = Registry(settings(tmp_path, GEMINI_API_KEY="g", OPENAI_API_KEY="o"))
+    registry = Registry(settings(tmp_path, GEMINI_API_KEY="g", ANTHROPIC_API_KEY="a", OPENAI_API_KEY="o"))
     assert registry(model).name == provider
     await registry.close()
 
 
-@pytest.mark.parametrize("model", ["gemini-3.8-flash", "gpt-5"])
+@pytest.mark.parametrize("model", ["gemini-3.8-flash", "claude-opus-5-5", "gpt-5"])
 def test_without_its_key_a_provider_is_not_made(tmp_path: Path, model: str):
     with pytest.raises(MissingCredential, match="is not set"):
         Registry(settings(tmp_path))(model)
 
 
-@pytest.mark.parametrize("model", ["nonsense", "claude-opus"])
+@pytest.mark.parametrize("model", ["nonsense", "claude-"])
 def test_a_model_that_nobody_here_offers_is_a_usage_error(tmp_path: Path, model: str):
     with pytest.raises(ValidationError):
         Registry(settings(tmp_path))(model)
@@ -91,6 +96,31 @@ async def test_an_engine_made_from_settings_answers(tmp_path: Path):
             run = await engine.start(Start("say hello", user=UserId("ada")))
             run = await engine.wait_settled(run.id, seconds=10)
     assert (run.status, run.text) == ("completed", "hello")
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-haiku-4-5"])
+async def test_a_claude_made_from_settings_calls_tools_and_keeps_its_thoughts(tmp_path: Path, model: str):
+    async def instruct(run: Run, profile: Profile) -> str:
+        # Other words for every call, as instructions with the time in them have.
+        return f"This is call {run.model_calls}."
+
+    add = FunctionTool(ADD, lambda context, args: args["a"] + args["b"])
+    async with run_emulator(port=0) as emulator:
+        made = settings(tmp_path, ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=emulator.url)
+        profiles = {"thinker": Profile("thinker", tools=("add",), thinking="shown")}
+        async with running_engine(made, tools=[add], profiles=profiles, instruct=instruct) as engine:
+            asked = "add 2 and 3 then add 4 and 5"
+            run = await engine.start(Start(asked, user=UserId("ada"), model=model, profile="thinker"))
+            run = await engine.wait_settled(run.id, seconds=10)
+    assert (run.status, run.text) == ("completed", "add returned 5\nadd returned 9")
+    last = emulator.requests[-1].body["messages"]
+    assert [[block["type"] for block in turn["content"]] for turn in last] == [
+        ["text"],
+        ["thinking", "tool_use"],
+        ["tool_result"],
+        ["thinking", "tool_use"],
+        ["tool_result"],
+    ]
 
 
 async def test_a_model_named_with_its_address_is_asked_for_by_its_own_name(tmp_path: Path):

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Se
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from pollux.config import ConfigError, Settings, explain_missing, model_ref
+from pollux.config import ConfigError, ProviderName, Settings, explain_missing, model_ref
 from pollux.core.errors import MissingCredential, ValidationError
 from pollux.core.policy import Rule
 from pollux.core.profile import Profile
@@ -154,30 +154,37 @@ class Registry:
         for provider in self._made.values():
             await provider.close()
 
-    def _provider(self, name: str, base_url: str | None) -> Provider:
+    def _provider(self, name: ProviderName, base_url: str | None) -> Provider:
         known = self._made.get((name, base_url or ""))
         if known is None:
             known = self._made[name, base_url or ""] = self._make(name, base_url)
         return known
 
-    def _make(self, name: str, base_url: str | None) -> Provider:
+    def _make(self, name: ProviderName, base_url: str | None) -> Provider:
         settings = self._settings
-        if name == "gemini":
-            from pollux.providers.gemini import GeminiProvider
+        match name:
+            case "gemini":
+                from pollux.providers.gemini import GeminiProvider
 
-            key, url = _needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url
-            return traced_provider(GeminiProvider(key, url, self._http(url)), tracer(), base_url=url)
-        if name in ("openai", "ollama"):
-            from pollux.providers.openai import OpenAIProvider
+                key, url = _needed(settings.gemini_api_key, "gemini_api_key"), settings.gemini_base_url
+                return traced_provider(GeminiProvider(key, url, self._http(url)), tracer(), base_url=url)
+            case "anthropic":
+                from pollux.providers.anthropic import AnthropicProvider
 
-            if name == "ollama":
-                key, url = None, settings.ollama_host.rstrip("/") + "/v1"
-            elif base_url is not None:
-                key, url = settings.openai_api_key, base_url
-            else:
-                key, url = _needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url
-            return traced_provider(OpenAIProvider(key, url, self._http(url)), tracer(), base_url=url)
-        raise ValidationError(f"models of {name} are not supported by this version", code="usage")
+                key, url = _needed(settings.anthropic_api_key, "anthropic_api_key"), settings.anthropic_base_url
+                return traced_provider(AnthropicProvider(key, url, self._http(url)), tracer(), base_url=url)
+            case "openai" | "ollama":
+                from pollux.providers.openai import OpenAIProvider
+
+                if name == "ollama":
+                    key, url = None, settings.ollama_host.rstrip("/") + "/v1"
+                elif base_url is not None:
+                    key, url = settings.openai_api_key, base_url
+                else:
+                    key, url = _needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url
+                return traced_provider(OpenAIProvider(key, url, self._http(url)), tracer(), base_url=url)
+            case _:
+                assert_never(name)
 
     def _http(self, base_url: str) -> "Http":
         """The light client, or the one that knows proxies where the environment names one."""

@@ -1,4 +1,4 @@
-"""An HTTP answer before it is sent: what both faces produce and the transport writes."""
+"""An HTTP answer before it is sent: what every face produces and the transport writes."""
 
 from dataclasses import dataclass, field
 

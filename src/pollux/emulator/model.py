@@ -1,4 +1,4 @@
-"""What both faces hand to the planner and get back: the demo model's own words, free of any vendor's wire format."""
+"""What every face hands to the planner and gets back: the demo model's own words, free of any vendor's wire format."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from pollux.emulator.jsons import compact
 
-_SECRETS = frozenset({"x-goog-api-key", "authorization", "cookie", "proxy-authorization"})
+_SECRETS = frozenset({"x-goog-api-key", "x-api-key", "authorization", "cookie", "proxy-authorization"})
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which path is which: Gemini's in three versions and Vertex's long form, OpenAI's under three roots, and our own."""
+"""Which path is which: Gemini's in three versions and Vertex's long form, OpenAI's, Anthropic's, and our own."""
 
 import re
 from dataclasses import dataclass
@@ -18,8 +18,21 @@ _VERTEX_MODELS = re.compile(rf"/{_VERSION}/publishers/google/models/?")
 _OPENAI = r"(?:/v1|/openai/v1|/v1beta/openai)"
 _CHAT = re.compile(_OPENAI + r"/chat/completions")
 _OPENAI_MODELS = re.compile(_OPENAI + r"/models(?:/(?P<model>[^/]+))?/?")
+_CLAUDE_MODELS = re.compile(r"/v1/models(?:/(?P<model>[^/:]+))?/?")
 
-Kind = Literal["call", "models", "model", "chat", "chat-models", "requests", "ledger", "none"]
+Kind = Literal[
+    "call",
+    "models",
+    "model",
+    "chat",
+    "chat-models",
+    "messages",
+    "messages-count",
+    "messages-models",
+    "requests",
+    "ledger",
+    "none",
+]
 
 
 @dataclass(frozen=True)
@@ -33,12 +46,20 @@ class Route:
     version: str = ""
 
 
-def find(path: str, *, bearer: bool) -> Route:
-    """The route of a path. `/v1/models` is in both dialects: a bearer token makes it OpenAI's."""
+def find(path: str, *, bearer: bool, anthropic: bool) -> Route:
+    """The route of a path. `/v1/models` is in all dialects: a version header makes it Anthropic's, a bearer token
+    OpenAI's.
+    """
     if path == "/_emulator/requests":
         return Route("requests", ("GET", "DELETE"))
     if path == "/_emulator/ledger":
         return Route("ledger")
+    if path == "/v1/messages":
+        return Route("messages", ("POST",))
+    if path == "/v1/messages/count_tokens":
+        return Route("messages-count", ("POST",))
+    if anthropic and (found := _CLAUDE_MODELS.fullmatch(path)):
+        return Route("messages-models", model=found["model"])
     if _CHAT.fullmatch(path):
         return Route("chat", ("POST",))
     if (found := _OPENAI_MODELS.fullmatch(path)) and (bearer or not path.startswith("/v1/")):

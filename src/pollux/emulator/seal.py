@@ -1,7 +1,8 @@
 """Ids and thought signatures, derived by HMAC from the seed and the request: no clock, no randomness, no state.
 
 A signature is `magic, kind, nonce, tag`. The tag covers the nonce and, for a call, its name and arguments, so a
-signature that was altered or moved to another call is found out without remembering anything.
+signature that was altered or moved to another call is found out without remembering anything. That of a thought has
+two tags: one over its text, one over everything it followed.
 """
 
 import base64
@@ -14,6 +15,7 @@ from pollux.emulator.jsons import canonical
 from pollux.emulator.model import Call, Reply
 
 Verdict = Literal["genuine", "corrupt", "foreign", "skip"]
+ThoughtVerdict = Literal["genuine", "moved", "corrupt"]
 
 _KEY = b"pollux emulator: thought signatures"
 _MAGIC = b"\x12\x44plx"
@@ -46,6 +48,12 @@ class Seal:
         nonce = self._derive("nonce", size=16)
         kind = b"c" if call else b"t"
         return base64.b64encode(_MAGIC + kind + nonce + _tag(kind, nonce, call)).decode()
+
+    def sign_thought(self, text: str, prefix: bytes) -> str:
+        """A signature for a thought behind everything that `prefix` is the fingerprint of."""
+        nonce = self._derive("thought", size=16)
+        tags = _thought_tag(nonce, text.encode()) + _thought_tag(nonce, prefix)
+        return base64.b64encode(_MAGIC + b"k" + nonce + tags).decode()
 
     def _derive(self, label: str, *, size: int) -> bytes:
         key = f"pollux emulator {self.seed}".encode()
@@ -82,6 +90,22 @@ def verify(signature: str, call: Call | None) -> Verdict:
     if (kind == b"c") != (call is not None):
         return "corrupt"
     return "genuine" if hmac.compare_digest(tag, _tag(kind, nonce, call)) else "corrupt"
+
+
+def judge_thought(signature: str, text: str, prefix: bytes) -> ThoughtVerdict:
+    """Judge a thought that came back: altered, behind other words than it followed, or as it was."""
+    try:
+        raw = from_base64(signature)
+    except ValueError:
+        return "corrupt"
+    nonce, own, followed = raw[6:22], raw[22:54], raw[54:]
+    if not raw.startswith(_MAGIC + b"k") or not hmac.compare_digest(own, _thought_tag(nonce, text.encode())):
+        return "corrupt"
+    return "genuine" if hmac.compare_digest(followed, _thought_tag(nonce, prefix)) else "moved"
+
+
+def _thought_tag(nonce: bytes, content: bytes) -> bytes:
+    return hmac.digest(_KEY, b"k" + nonce + content, "sha256")
 
 
 def _tag(kind: bytes, nonce: bytes, call: Call | None) -> bytes:

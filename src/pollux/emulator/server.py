@@ -13,6 +13,7 @@ from aiohttp import web
 
 from pollux.emulator import recorder, replay, routes
 from pollux.emulator.answer import Answer
+from pollux.emulator.anthropic import face as anthropic
 from pollux.emulator.faults import HEADER, Fault, FaultBook, UnknownFault, read_rules
 from pollux.emulator.gemini import face as gemini
 from pollux.emulator.gemini.errors import Refusal
@@ -43,7 +44,8 @@ class Emulator:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request of any kind."""
-        route = routes.find(request.path, bearer=_bearer(request) is not None)
+        is_anthropic = "anthropic-version" in request.headers
+        route = routes.find(request.path, bearer=_bearer(request) is not None, anthropic=is_anthropic)
         try:
             content = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -66,21 +68,44 @@ class Emulator:
     def _answer(self, request: web.Request, route: routes.Route, content: bytes) -> tuple[Answer, Fault | None]:
         if self.recording is not None and (found := self.recording.find(request.method, request.path_qs, content)):
             return found, None
-        chat = route.kind in ("chat", "chat-models")
         if route.kind == "none":
             return gemini.refuse(Refusal(404, f"The path {request.path} does not exist.")), None
         if request.method not in route.allowed:
             return _not_allowed(request, route), None
+        match route.kind:
+            case "chat" | "chat-models":
+                return self._openai_answer(request, route, content)
+            case "messages" | "messages-count" | "messages-models":
+                return self._anthropic_answer(request, route, content)
+            case _:
+                return self._gemini_answer(request, route, content)
+
+    def _gemini_answer(self, request: web.Request, route: routes.Route, content: bytes) -> tuple[Answer, Fault | None]:
         try:
-            return self._openai(request, route, content) if chat else self._gemini(request, route, content)
+            return self._gemini(request, route, content)
         except UnknownFault as error:
-            return (
-                openai.refuse(openai.bad_request(str(error))) if chat else gemini.refuse(Refusal(400, str(error)))
-            ), None
+            return gemini.refuse(Refusal(400, str(error))), None
         except Refusal as refusal:
             return gemini.refuse(refusal), None
+
+    def _openai_answer(self, request: web.Request, route: routes.Route, content: bytes) -> tuple[Answer, Fault | None]:
+        try:
+            return self._openai(request, route, content)
+        except UnknownFault as error:
+            return openai.refuse(openai.bad_request(str(error))), None
         except openai.Refusal as refusal:
             return openai.refuse(refusal), None
+
+    def _anthropic_answer(
+        self, request: web.Request, route: routes.Route, content: bytes
+    ) -> tuple[Answer, Fault | None]:
+        known_as = anthropic.request_id(self.seed, content)
+        try:
+            return self._anthropic(request, route, content, known_as)
+        except UnknownFault as error:
+            return anthropic.refuse(anthropic.bad_request(str(error)), known_as), None
+        except anthropic.Refusal as refusal:
+            return anthropic.refuse(refusal, known_as), None
 
     def _gemini(self, request: web.Request, route: routes.Route, content: bytes) -> tuple[Answer, Fault | None]:
         key = request.headers.get("x-goog-api-key") or request.query.get("key") or _bearer(request)
@@ -89,9 +114,8 @@ class Emulator:
         if route.target is None and (scripted := gemini.answer_fault(fault, model=route.model or "")) is not None:
             return scripted, fault
         if route.kind == "models":
-            size = request.query.get("pageSize", "50")
-            page_size = max(1, int(size)) if size.isdecimal() and len(size) < 6 else 50
-            return gemini.list_models(size=page_size, token=request.query.get("pageToken", "")), fault
+            size = _page_size(request.query.get("pageSize", "50"), default=50)
+            return gemini.list_models(size=size, token=request.query.get("pageToken", "")), fault
         if route.target is None:
             return gemini.get_model(route.model or "", version=route.version), fault
         as_events = request.query.get("alt") == "sse"
@@ -104,6 +128,23 @@ class Emulator:
         chat = openai.read(content)
         fault = self._fault(request, chat.model, content)
         return openai.answer_chat(chat, seed=self.seed, fault=fault), fault
+
+    def _anthropic(
+        self, request: web.Request, route: routes.Route, content: bytes, known_as: str
+    ) -> tuple[Answer, Fault | None]:
+        anthropic.check_key(request.headers.get("x-api-key") or _bearer(request))
+        version = anthropic.check_version(request.headers.get("anthropic-version"))
+        if route.kind == "messages-models":
+            size = _page_size(request.query.get("limit", "20"), default=20)
+            after = request.query.get("after_id", "")
+            return anthropic.models(route.model, size=size, after=after, request=known_as), None
+        betas = frozenset(name.strip() for name in request.headers.get("anthropic-beta", "").split(","))
+        counting = route.kind == "messages-count"
+        talk = anthropic.read(content, version=version, betas=betas, counting=counting)
+        fault = self._fault(request, talk.ask.model, content)
+        if counting:
+            return anthropic.answer_count(talk, fault=fault, request=known_as), fault
+        return anthropic.answer_message(talk, seed=self.seed, fault=fault, request=known_as), fault
 
     def _fault(self, request: web.Request, model: str, content: bytes) -> Fault | None:
         text = recorder.searchable(content) if self.faults.rules else ""
@@ -148,6 +189,10 @@ def _recording(path: str | Path | None) -> replay.Recording | None:
 def _not_allowed(request: web.Request, route: routes.Route) -> Answer:
     answer = gemini.refuse(Refusal(405, f"Method {request.method} is not allowed here."))
     return Answer(answer.status, answer.frames, answer.content_type, headers={"Allow": ", ".join(route.allowed)})
+
+
+def _page_size(text: str, *, default: int) -> int:
+    return max(1, int(text)) if text.isdecimal() and len(text) < 6 else default
 
 
 def _bearer(request: web.Request) -> str | None:

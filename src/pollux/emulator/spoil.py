@@ -1,4 +1,4 @@
-"""Faults in what the model says: a Reply in, another Reply out. Both faces get them from here."""
+"""Faults in what the model says: a Reply in, another Reply out. Every face gets them from here."""
 
 from dataclasses import replace
 

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API: a third face of the same demo model."""
