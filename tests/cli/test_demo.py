@@ -80,6 +80,8 @@ def test_a_signal_ends_it_without_a_word(tmp_path: Path, number: signal.Signals,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
         env=_environment(),
+        # Whoever runs the tests in the background has it ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         assert process.stdout is not None and process.stderr is not None
