@@ -37,10 +37,20 @@ class Suite(NamedTuple):
         return Path("src", *self.package.split(".")).resolve()
 
 
+FILES = "tests/tools/files"
 SHELL = "tests/tools/shell"
 SUITES = {
     "core": Suite("pollux.core", ("machine", "turns", "actions", "policy", "canonical"), ("tests/core",)),
-    "paths": Suite("pollux.tools.files", ("names", "guard", "reach", "put", "root"), ("tests/tools/files",)),
+    # Quick tests must notice: those that race, or start processes, would run for every survivor.
+    "paths": Suite(
+        "pollux.tools.files",
+        ("names", "guard", "reach", "put", "root"),
+        (
+            *(f"{FILES}/test_{name}.py" for name in ("names", "reach", "put", "root", "meanwhile", "hostile_paths")),
+            "-m",
+            "not slow",
+        ),
+    ),
     "commands": Suite(
         "pollux.tools.shell",
         ("words", "parse", "judge", "launchers", "filters"),
@@ -296,6 +306,8 @@ def graft(suite: Suite, module: str, code: CodeType) -> None:
 def _transplant(old: Any, new: Any) -> None:
     if isinstance(new, property):
         old, new = old.fget, new.fget
+    if isinstance(new, FunctionType) and hasattr(new, "__wrapped__"):
+        old, new = old.__wrapped__, new.__wrapped__
     if hasattr(old, "cache_clear"):
         old.cache_clear()
         old, new = old.__wrapped__, new.__wrapped__

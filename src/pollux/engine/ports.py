@@ -100,6 +100,10 @@ class Change:
     audit: tuple[AuditFact, ...] = ()
 
 
+GENESIS = "0" * 64
+"""What the first entry of an audit names as the one before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """A line of the audit as it is kept."""

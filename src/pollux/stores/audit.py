@@ -14,10 +14,7 @@ from dataclasses import dataclass, fields
 import msgspec
 
 from pollux.core.canonical import canonical
-from pollux.engine.ports import AuditEntry, AuditFact
-
-GENESIS = "0" * 64
-"""What the first entry names as the one before it."""
+from pollux.engine.ports import GENESIS, AuditEntry, AuditFact
 
 _HASHED = tuple(sorted(field.name for field in fields(AuditEntry) if field.name != "hash"))
 _COPIED = tuple(field.name for field in fields(AuditFact) if field.name != "input")

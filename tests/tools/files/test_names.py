@@ -44,10 +44,31 @@ def test_what_is_no_text_is_no_path(path: object):
 
 
 def test_the_bounds_are_where_they_are_said_to_be():
-    assert names_of("x" * 255) and names_of("/".join("x" * MAX_DEPTH)) and names_of(("é" * 127 + "/") * 15 + "x" * 255)
-    for path in ("x" * 256, "é" * 128, "/".join("x" * (MAX_DEPTH + 1)), "/" * 4_096):
+    longest = ("é" * 127 + "/") * 16 + "x" * 15
+    assert names_of("x" * 255) and names_of("/".join("x" * MAX_DEPTH)) and names_of(longest)
+    for path in ("a/" + "x" * 256, "é" * 128, "/".join("x" * (MAX_DEPTH + 1)), f"{longest}x", "/" * 4_096):
         with pytest.raises(ValidationError):
             names_of(path)
+
+
+@pytest.mark.parametrize("char", [*"\0\n\x1f\x7f\x80\x9f", "\u2028", "\u202e", "\u2066"])
+def test_characters_that_are_not_seen_are_in_no_path(char: str):
+    assert not is_plain(f"a{char}b")
+    with pytest.raises(ValidationError, match=f"control character U\\+{ord(char):04X}"):
+        names_of(f"a{char}b")
+
+
+@pytest.mark.parametrize("char", [*" ~\xa0é☃", "\ud7ff", "\ue000"])
+def test_any_other_character_may_be(char: str):
+    assert is_plain(f"a{char}b")
+    assert names_of(f"a{char}b") == (f"a{char}b",)
+
+
+def test_bytes_that_are_no_text_cannot_be_asked_for():
+    for char in "\ud800\udc80\udcff\udfff":
+        assert not is_plain(f"a{char}")
+        with pytest.raises(ValidationError, match="surrogate"):
+            names_of(f"a{char}")
 
 
 def test_going_back_stays_inside_or_is_outside():

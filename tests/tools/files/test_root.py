@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.tools.files.world import WAYS, Way
+from tests.tools.files.world import WAYS, Way, descriptors
 
 from pollux.core.errors import PolicyError, PolluxError, ToolError, ValidationError
 from pollux.tools.files.listing import Entry
-from pollux.tools.files.root import Root
+from pollux.tools.files.names import Names
+from pollux.tools.files.root import MAX_BYTES, MAX_WALKED, Root
 
 
 @pytest.fixture(params=WAYS)
@@ -43,6 +44,31 @@ def test_one_file_has_many_spellings(root: Root, path: str):
     assert root.read(path) == b"found"
     root.write(path, b"changed")
     assert root.read("a/x") == b"changed"
+    root.edit(path, bytes.upper)
+    assert root.read("a/x") == b"CHANGED"
+
+
+@pytest.mark.parametrize("path", ["new", "a/../new", "a/b/../../new", "a/../a/../new"])
+def test_a_new_file_may_be_named_by_going_back(root: Root, path: str):
+    (root.path / "a" / "b").mkdir(parents=True)
+    root.write(path, b"made")
+    assert root.read("new") == b"made"
+
+
+def test_a_path_that_shall_be_read_or_written_is_known_by_its_names(root: Root):
+    assert root.names("a/../b") == root.readable_names("./b") == root.writable_names(root.path / "b") == ("b",)
+    assert root.readable_names(".") == ()
+    with pytest.raises(PolicyError, match="kept from tools"):
+        root.readable_names("a/.env")
+    with pytest.raises(PolicyError, match="not written by tools"):
+        root.writable_names("a/.git/config")
+
+
+def test_what_is_at_a_path_can_be_looked_at(root: Root):
+    root.write("a/x", b"12345")
+    found, folder = root.stat("a/x"), root.stat("a")
+    assert found is not None and folder is not None
+    assert (found.st_size, stat.S_ISDIR(folder.st_mode)) == (5, True)
 
 
 def test_an_absolute_path_beneath_the_root_is_fine_as_given_and_as_resolved(tmp_path: Path):
@@ -113,6 +139,13 @@ def test_a_read_only_file_is_not_replaced(root: Root):
     assert root.read("x") == b"old"
 
 
+def test_a_file_that_is_not_there_is_not_edited_and_no_folder_is_made_for_it(root: Root):
+    for path in ("missing", "a/b/missing"):
+        with pytest.raises(ToolError, match="nothing at this path"):
+            root.edit(path, bytes.upper)
+    assert os.listdir(root.path) == []
+
+
 def test_a_link_that_stays_inside_is_read_through_and_not_written_through(root: Root):
     root.write("docs/guide.md", b"text")
     os.symlink("docs/guide.md", root.path / "GUIDE.md")
@@ -123,8 +156,9 @@ def test_a_link_that_stays_inside_is_read_through_and_not_written_through(root: 
             ToolError, match=r"symbolic links, and one leads from here to 'docs/guide\.md'\. Write there"
         ):
             root.write(path, b"changed")
-    with pytest.raises(ToolError, match=r"'docs/new/page\.md'"):
-        root.write("manual/new/page.md", b"")
+    for path in ("page.md", "new/page.md", "new/er/page.md"):
+        with pytest.raises(ToolError, match=f"'docs/{path}'"):
+            root.write(f"manual/{path}", b"")
     assert root.read("docs/guide.md") == b"text"
     assert (root.path / "GUIDE.md").is_symlink()
 
@@ -165,10 +199,12 @@ def test_a_file_of_several_names_is_read_when_everybody_may_and_never_written_th
     assert (shared.read_bytes(), root.read("linked")) == (b"package", b"mine")
     shared.chmod(0o600)
     os.link(shared, root.path / "private")
-    with pytest.raises(PolicyError, match="hard links"):
-        root.read("private")
-    with pytest.raises(PolicyError, match="hard links"):
-        root.edit("private", bytes.upper)
+    for attempt in (lambda: root.read("private"), lambda: root.edit("private", bytes.upper)):
+        with pytest.raises(PolicyError, match="hard links") as refused:
+            attempt()
+        assert refused.value.code == "outside_root"
+    shared.unlink()
+    assert root.read("private") == b"package"
 
 
 def test_a_folder_is_no_file_and_a_file_is_no_folder(root: Root):
@@ -207,6 +243,33 @@ def test_a_large_file_is_refused_by_its_size_without_being_read(root: Root):
     assert not (root.path / "larger").exists()
 
 
+def test_the_bounds_are_where_they_are_said_to_be(root: Root):
+    assert (MAX_BYTES, MAX_WALKED) == (10_000_000, 100_000)
+    root.write("x", b"12345", limit=5)
+    assert root.read("x", limit=5) == b"12345"
+    root.edit("x", bytes.upper, limit=5)
+    for attempt, done in (
+        (lambda: root.read("x", limit=4), "read"),
+        (lambda: root.write("x", b"12345", limit=4), "written"),
+        (lambda: root.edit("x", lambda _: b"1", limit=4), "read"),
+        (lambda: root.edit("x", lambda _: b"123456", limit=5), "written"),
+    ):
+        with pytest.raises(ToolError, match=f"MB are {done} at once"):
+            attempt()
+    assert root.read("x") == b"12345"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="there is no /proc")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_is_as_large_as_what_is_read_of_it_and_not_as_it_says(way: Way):
+    root = Root("/proc/self", way=way)
+    content = root.read("comm")
+    assert content and root.path.joinpath("comm").stat().st_size == 0
+    assert root.read("comm", limit=len(content)) == content
+    with pytest.raises(ToolError, match="are read at once"):
+        root.read("comm", limit=len(content) - 1)
+
+
 def test_an_edit_is_one_step_among_those_who_share_the_root(root: Root):
     root.write("count", b"0")
 
@@ -222,20 +285,6 @@ def test_an_edit_is_one_step_among_those_who_share_the_root(root: Root):
     assert root.read("count") == b"80"
 
 
-def test_an_edit_is_refused_when_somebody_else_wrote_meanwhile(root: Root):
-    root.write("x", b"old")
-
-    def slow(content: bytes) -> bytes:
-        (root.path / "x").write_bytes(b"theirs")
-        return b"ours"
-
-    with pytest.raises(ToolError, match="changed by somebody else"):
-        root.edit("x", slow)
-    assert root.read("x") == b"theirs"
-    with pytest.raises(ToolError, match="nothing at this path"):
-        root.edit("missing", bytes.upper)
-
-
 def test_a_listing_names_everything_and_follows_nothing(root: Root):
     root.write("b/inner", b"")
     root.write("a", b"")
@@ -243,8 +292,9 @@ def test_a_listing_names_everything_and_follows_nothing(root: Root):
     assert root.list() == [Entry("a", "file"), Entry("b", "directory"), Entry("c", "link")]
     assert root.list("b") == [Entry("b/inner", "file")]
     assert [entry.path for entry in root.walk()] == ["a", "b", "c", "b/inner"]
-    assert [entry.path for entry in root.walk("a")] == ["a"]
-    assert len(list(root.walk(limit=2))) == len(root.list(limit=2)) == 2
+    assert list(root.walk("a")) == [Entry("a", "file")]
+    for limit, walked, listed in ((0, 0, 0), (2, 2, 2), (3, 3, 3), (4, 4, 3), (9, 4, 3)):
+        assert (len(list(root.walk(limit=limit))), len(root.list(limit=limit))) == (walked, listed)
 
 
 def test_names_that_are_no_text_are_shown_and_cannot_be_asked_for(root: Root):
@@ -259,8 +309,14 @@ def test_a_walk_enters_neither_what_is_protected_nor_what_the_caller_refuses(tmp
     for path in ("keys/k", "skip/s", "in/i"):
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).touch()
-    found = [entry.path for entry in root.walk(enter=lambda names: names != ("skip",))]
-    assert found == ["in", "keys", "skip", "in/i"]
+    asked: list[Names] = []
+
+    def enter(names: Names) -> bool:
+        asked.append(names)
+        return names != ("skip",)
+
+    assert [entry.path for entry in root.walk(enter=enter)] == ["in", "keys", "skip", "in/i"]
+    assert asked == [("in",), ("keys",), ("skip",)]
 
 
 def test_what_may_only_be_read_is_not_written(tmp_path: Path):
@@ -280,6 +336,22 @@ def test_what_is_protected_may_be_named_through_a_link(tmp_path: Path):
     root = Root(tmp_path / "root", protected=[tmp_path / "alias"])
     with pytest.raises(PolicyError, match="kept from tools"):
         root.read("state/key")
+
+
+def test_what_is_protected_stays_so_by_its_name_when_the_link_there_is_gone(tmp_path: Path):
+    (tmp_path / "keys").symlink_to("state")
+    root = Root(tmp_path, protected=["keys"])
+    (tmp_path / "keys").unlink()
+    for path in ("keys/seal.key", "state/seal.key"):
+        with pytest.raises(PolicyError, match="kept from tools"):
+            root.write(path, b"")
+
+
+def test_a_protected_name_is_not_read_wherever_a_link_by_that_name_leads(root: Root):
+    root.write("plain", b"key")
+    os.symlink("plain", root.path / ".env")
+    with pytest.raises(PolicyError, match="kept from tools"):
+        root.read(".env")
 
 
 def test_a_root_inside_what_is_protected_is_refused(tmp_path: Path):
@@ -331,16 +403,14 @@ def test_any_text_as_a_path_is_answered_or_refused_in_words(root: Root, path: st
         assert root.read(path) == b""
 
 
-def _descriptors() -> int:
-    return len(os.listdir("/proc/self/fd" if os.path.exists("/proc/self/fd") else "/dev/fd"))
-
-
 def test_no_descriptor_is_left_open(root: Root):
-    before = _descriptors()
+    before = descriptors()
     root.write("a/b/x", b"1")
+    (root.path / ".env").touch()
     os.symlink("..", root.path / "a" / "up")
+    os.symlink(".env", root.path / "key")
     os.mkfifo(root.path / "pipe")
-    for path in ("a/b/x", "a/up/a/b/x", "a", "missing", "../x", ".env", "a/up/../../x", "pipe"):
+    for path in ("a/b/x", "a/up/a/b/x", "a", "missing", "../x", ".env", "key", "a/up/../../x", "a/../a/b/x", "pipe"):
         with suppress(PolicyError, ToolError):
             root.read(path)
         with suppress(PolicyError, ToolError):
@@ -351,4 +421,8 @@ def test_no_descriptor_is_left_open(root: Root):
             root.list(path)
         with suppress(PolicyError, ToolError):
             list(root.walk(path))
-    assert _descriptors() == before
+        with suppress(PolicyError, ToolError):
+            root.stat(path)
+    assert descriptors() == before
+    root.close()
+    assert descriptors() == before - 1

@@ -1,5 +1,6 @@
 """A root full of traps, and beside it what must never be seen or touched."""
 
+import gc
 import os
 import socket
 from contextlib import suppress
@@ -14,10 +15,8 @@ from pollux.tools.files.root import Root
 
 Way = Literal["openat2", "walk"]
 
-WAYS = [
-    pytest.param("openat2", marks=pytest.mark.skipif(not has_openat2(), reason="the kernel has no openat2")),
-    pytest.param("walk"),
-]
+NEEDS_OPENAT2 = pytest.mark.skipif(not has_openat2(), reason="the kernel has no openat2")
+WAYS = [pytest.param("openat2", marks=NEEDS_OPENAT2), pytest.param("walk")]
 SECRET = "canary-7f1d-outside"
 KEY = "canary-93aa-key"
 
@@ -142,3 +141,10 @@ def filled(template: str, world: World) -> str:
     for name in ("root", "outside", "evil", "home"):
         template = template.replace(f"{{{name}}}", str(getattr(world, name)))
     return template
+
+
+def descriptors() -> int:
+    """How many this process holds open."""
+    # An earlier test's root may still wait for the collector, which would close it at any moment.
+    gc.collect()
+    return len(os.listdir("/proc/self/fd" if os.path.exists("/proc/self/fd") else "/dev/fd"))

@@ -51,9 +51,7 @@ class Guard:
 
 def _is_in(names: Names, places: tuple[Names, ...]) -> bool:
     """Whether the path is one of these places or beneath it, wherever in the tree that lies."""
-    return any(
-        names[start : start + len(place)] == place for place in places for start in range(len(names) - len(place) + 1)
-    )
+    return any(names[start : start + len(place)] == place for place in places for start in range(len(names)))
 
 
 def _is_beneath(names: Names, places: tuple[Names, ...]) -> bool:

@@ -37,17 +37,16 @@ def check_replaceable(found: os.stat_result | None) -> None:
 
 def put(folder: int, name: str, content: bytes, *, old: os.stat_result | None) -> None:
     """Replace or make the file. Raises OSError, and then nothing has changed."""
-    temporary = f".pollux-{token_hex(8)}.tmp"
+    temporary = f".pollux-{token_hex()}.tmp"
     # A new file gets the mode that the user's umask gives; a replaced one is private until it has its own again.
     fd = os.open(temporary, _NEW, 0o600 if old else 0o666, dir_fd=folder)
     try:
-        try:
-            _fill(fd, content)
+        with open(fd, "wb") as file:
+            file.write(content)
+            file.flush()
             if old:
                 _resemble(fd, old)
             os.fsync(fd)
-        finally:
-            os.close(fd)
         os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
@@ -56,17 +55,9 @@ def put(folder: int, name: str, content: bytes, *, old: os.stat_result | None) -
     _settle(folder)
 
 
-def _fill(fd: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(fd, left) :]
-
-
 def _resemble(fd: int, old: os.stat_result) -> None:
-    made = os.fstat(fd)
-    if (made.st_uid, made.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(OSError):  # Only root may give files away; otherwise it is ours, as with any editor.
-            os.fchown(fd, old.st_uid, old.st_gid)
+    with suppress(OSError):  # Only root may give files away; otherwise it is ours, as with any editor.
+        os.fchown(fd, old.st_uid, old.st_gid)
     os.fchmod(fd, old.st_mode & 0o777)
 
 

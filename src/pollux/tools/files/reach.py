@@ -13,13 +13,10 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from pollux.core.errors import ToolError
 from pollux.tools.files.names import MAX_DEPTH, Names
-
-if TYPE_CHECKING:
-    import ctypes
 
 FILE: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -29,7 +26,6 @@ MAX_TRIES: Final = 64
 # linux/openat2.h; the call has one number on every architecture that Python runs on.
 _OPENAT2: Final = 437
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
-_O_PATH: Final = getattr(os, "O_PATH", 0)
 
 
 class Reached(NamedTuple):
@@ -63,7 +59,7 @@ def by_openat2(top: int, names: Names, *, follow: bool) -> Reached:
     """Let the kernel resolve all names at once."""
     how = _BENEATH | _NO_MAGICLINKS | (0 if follow else _NO_SYMLINKS)
     # First only a handle, which does nothing to what it names: a FIFO or device is recognised without being opened.
-    handle = _openat2(top, "/".join(names) or ".", _O_PATH | os.O_CLOEXEC, how)
+    handle = _openat2(top, "/".join(names) or ".", os.O_PATH | os.O_CLOEXEC, how)
     try:
         found = os.fstat(handle)
         flags = _flags_for(found)
@@ -167,8 +163,9 @@ def _names_between(top: int, handle: int, found: os.stat_result) -> Names:
 def _openat2(top: int, path: str, flags: int, resolve: int) -> int:
     import ctypes
 
-    call, how_type = _kernel()
-    how = how_type(flags, 0, resolve)
+    call = _syscall()
+    # struct open_how: flags, mode, resolve.
+    how = (ctypes.c_uint64 * 3)(flags, 0, resolve)
     for _ in range(MAX_TRIES):
         fd = call(
             ctypes.c_long(_OPENAT2),
@@ -177,7 +174,7 @@ def _openat2(top: int, path: str, flags: int, resolve: int) -> int:
             ctypes.byref(how),
             ctypes.c_size_t(ctypes.sizeof(how)),
         )
-        if fd >= 0:
+        if fd != -1:
             return fd
         code = ctypes.get_errno()
         # The kernel says "again" when a folder was moved while it followed a `..`.
@@ -187,15 +184,12 @@ def _openat2(top: int, path: str, flags: int, resolve: int) -> int:
 
 
 @cache
-def _kernel() -> "tuple[Any, type[ctypes.Structure]]":
+def _syscall() -> Any:
     import ctypes
-
-    class OpenHow(ctypes.Structure):
-        _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
-    return call, OpenHow
+    return call
 
 
 def _error(code: int) -> OSError:

@@ -12,6 +12,7 @@ import stat
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Final, Literal
@@ -54,7 +55,7 @@ class Root:
     ) -> None:
         try:
             given = Path(os.path.abspath(Path(path).expanduser()))
-            self.path: Final = given.resolve(strict=True)
+            self.path: Final = given.resolve()
             self._top = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (OSError, RuntimeError, TypeError, ValueError):
             raise ValidationError(f"expected a folder to work in, found none at {str(path)[:200]!r}") from None
@@ -158,6 +159,9 @@ class Root:
         No link is followed. Folders that `enter` refuses are named and not entered, and so are protected ones and
         those that vanish meanwhile. Things with a name that could not be asked for are left out.
         """
+        return islice(self._walked(path, limit, enter), limit)
+
+    def _walked(self, path: AnyPath, limit: int, enter: Callable[[Names], bool]) -> Iterator[Entry]:
         start = self._reached(path)
         if start is None:
             raise ToolError(_NO_FOLDER)
@@ -166,11 +170,9 @@ class Root:
                 yield Entry(shown(start.names), "file")
                 return
         waiting = deque([start.names])
-        left = limit
-        while waiting and left > 0:
+        while waiting:
             names = waiting.popleft()
-            for entry in self._level(names, limit=left):
-                left -= 1
+            for entry in self._level(names, limit=limit):
                 yield entry
                 inner = (*names, entry.name)
                 if entry.type == "directory" and enter(inner):
