@@ -57,14 +57,16 @@ def redact(text: str, secrets: Iterable[Secret]) -> str:
 
     Base64 is found when the secret was encoded by itself or inside a longer text at any of the three alignments.
     """
-    masked = {form for secret in secrets for form in _forms(secret.reveal())}
+    masked = {form for secret in secrets for form in forms_of(secret)}
     # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
     for form in sorted(masked, key=len, reverse=True):
         text = text.replace(form, MASK)
     return text
 
 
-def _forms(value: str) -> set[str]:
+def forms_of(secret: Secret) -> set[str]:
+    """Every way in which a secret is looked for."""
+    value = secret.reveal()
     if len(value) < SHORTEST_MASKED:
         return set()
     # A lone surrogate cannot be sent, but it must not stop the masking either.

@@ -17,6 +17,7 @@ from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, cast, overload
 
+from pollux.config import Settings
 from pollux.core.errors import ValidationError
 from pollux.core.ids import ActionId, RunId
 from pollux.core.messages import Message
@@ -25,7 +26,7 @@ from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.run import Run
 from pollux.core.tools import Tool, ToolContext
 from pollux.engine.engine import RandomIds
-from pollux.engine.model import Provider
+from pollux.engine.model import ModelInfo, Provider
 from pollux.engine.ports import Store
 from pollux.sdk import options
 from pollux.sdk.approvals import Answer, OnApproval, give
@@ -80,6 +81,10 @@ class Agent:
         name: what the agent is called in journals, rules and traces.
     """
 
+    _door = "sdk"
+    _settings: Settings | None = None
+    """Another door, the command line, has read them already."""
+
     def __init__(
         self,
         instructions: str | Instructions = "",
@@ -119,6 +124,8 @@ class Agent:
             store=store,
             sandbox=sandbox,
             name=name,
+            door=self._door,
+            settings=self._settings,
         )
         self._setup: Setup = set_up(given, self._widen)
         self._price = pricing(options.prices(prices), time.time)
@@ -262,6 +269,10 @@ class Agent:
     async def history(self) -> Sequence[Message]:
         """Everything that was said in this session, also what the model is only told a summary of."""
         return await (await self._opened()).transcript()
+
+    async def models(self) -> "tuple[ModelInfo, ...]":
+        """The models that the provider of this agent's model offers."""
+        return await (await self._opened(find=False)).models()
 
     async def usage(self) -> Spent:
         """What this session has used so far."""

@@ -19,13 +19,14 @@ from pollux.core.prices import Price, cost, price_of
 from pollux.core.profile import Profile
 from pollux.core.run import Run
 from pollux.engine.engine import Engine, RandomIds, Start
+from pollux.engine.model import ModelInfo
 from pollux.engine.perform import Instruct
 from pollux.sdk.approvals import OnApproval
 from pollux.sdk.events import AgentEvent, ApprovalRequired
 from pollux.sdk.logs import LogTap
 from pollux.sdk.prompt import title_of
 from pollux.sdk.sessions import Sessions
-from pollux.sdk.setup import DOOR, USER, Setup, engine_for, with_output
+from pollux.sdk.setup import USER, Setup, engine_for, with_output
 from pollux.sdk.stream import Stream
 from pollux.sdk.translate import Cost, question
 from pollux.telemetry import AgentSpan, tracer
@@ -129,7 +130,7 @@ class Session:
             thread_id=self.thread_id,
             create=True,
             profile=profile.name,
-            door=DOOR,
+            door=self._setup.door,
             origin=str(self._setup.cwd),
             interactive=self._is_interactive,
             live=True,
@@ -189,6 +190,10 @@ class Session:
         return True
 
     # Looking.
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        """What the provider of the agent's model offers."""
+        return await self._providers(self._setup.model).models()
 
     async def open_run(self) -> Run | None:
         """The run that has not ended, if there is one."""
@@ -256,7 +261,7 @@ class Session:
         async def decided(command: Command) -> Decision:
             request = PolicyRequest(
                 user=USER,
-                door=DOOR,
+                door=self._setup.door,
                 profile=self._setup.profile.name,
                 tool=SHELL,
                 args={"command": written(command)},

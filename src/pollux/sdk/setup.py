@@ -36,7 +36,6 @@ from pollux.tools.shell.sandbox import Sandbox
 if TYPE_CHECKING:
     from pollux.tools.skills import SkillDir
 
-DOOR = "sdk"
 USER = UserId("local")
 """Whoever runs the script. The store is theirs; nobody else comes through this door."""
 
@@ -55,6 +54,9 @@ class Given:
     store: object
     sandbox: Sandbox
     name: str
+    door: str
+    settings: Settings | None
+    """Read already, by a door that has flags of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ class Setup:
     """What one agent is."""
 
     name: str
+    door: str
     workspace: Workspace
     model: str
     provider: Provider | None
@@ -72,6 +75,7 @@ class Setup:
     skills_prompt: str
     preamble: str
     """What the configuration puts before every agent's instructions."""
+    given_settings: Settings | None
 
     @property
     def cwd(self) -> Path:
@@ -81,7 +85,7 @@ class Setup:
     def profile(self) -> Profile:
         """Named after its tools: a run is gone on with by an agent that has them, not by any that shares the store."""
         return Profile(
-            f"{DOOR}:{self.name}:{_fingerprint(self.tools)}",
+            f"{self.door}:{self.name}:{_fingerprint(self.tools)}",
             model=self.model,
             tools=tuple(tool.spec.name for tool in self.tools),
             limits=self.limits,
@@ -89,7 +93,7 @@ class Setup:
 
     def settings(self) -> Settings:
         """As environment and files have them now. Raises ConfigError."""
-        return settings_for(self.cwd, self.store)
+        return self.given_settings or settings_for(self.cwd, self.store)
 
     def store_path(self, settings: Settings) -> str:
         """Where sessions are kept, for those who list them."""
@@ -111,7 +115,7 @@ def set_up(given: Given, widen: Widen) -> Setup:
     """Work the definition out. Raises ValidationError for what does not fit, ConfigError for broken files."""
     store = options.store(given.store)
     cwd = options.directory(given.cwd)
-    settings = settings_for(cwd, store)
+    settings = given.settings or settings_for(cwd, store)
     workspace = make_workspace(cwd, settings, options.one_of("sandbox", given.sandbox, get_args(Sandbox)))
     skill_prompt, skill_tools = _skills(options.skills(given.skills))
     model, provider = model_and_provider(given.model, settings)
@@ -119,6 +123,8 @@ def set_up(given: Given, widen: Widen) -> Setup:
     found = [*collect(given.tools, workspace), *skill_tools]
     return Setup(
         name=options.name(given.name),
+        door=given.door,
+        given_settings=given.settings,
         workspace=workspace,
         model=model,
         provider=provider,
