@@ -3,13 +3,26 @@
 import os
 import sys
 
-USAGE = """\
-usage: pollux <command> [options]
-
-commands:
-  demo       try it in this terminal: a demo model on this machine, no key, nothing leaves it
-  emulator   serve the Gemini emulator: pollux emulator gemini --port 8643
-  version    print the version
+COMMANDS = {
+    "run": ("pollux.cli.run", "ask once and print the answer, for people and for programs"),
+    "chat": ("pollux.cli.chat", "talk in this terminal"),
+    "approvals": ("pollux.cli.approvals", "list, show, approve or reject what waits for a person"),
+    "sessions": ("pollux.cli.sessions", "list, show, import, export, fork or delete conversations"),
+    "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
+    "audit": ("pollux.cli.audit", "list, verify or export what was done"),
+    "models": ("pollux.cli.models", "list the models of a provider"),
+    "setup": ("pollux.cli.setup", "write a configuration to fill in"),
+    "doctor": ("pollux.cli.doctor", "find out what is missing here, or what is wrong with a captured stream"),
+    "schema": ("pollux.cli.schema", "print the JSON Schemas of lines and events"),
+    "completion": ("pollux.cli.completion", "print a completion script for bash, zsh or fish"),
+    "emulator": ("pollux.emulator", "serve a Gemini on this machine: pollux emulator gemini --port 8643"),
+    "demo": ("pollux.cli.demo", "try it in this terminal: a demo model, no key, nothing leaves this machine"),
+}
+EXAMPLES = """
+examples:
+  pollux run "What does this project do?"
+  git diff | pollux run - --system-prompt "Review this diff." --output-format json
+  pollux approvals list
 
 `pollux <command> --help` says more.
 """
@@ -38,26 +51,33 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    match command:
-        case "version" | "--version" | "-V":
-            from pollux._version import __version__
+    if command in ("version", "--version", "-V"):
+        from pollux._version import __version__
 
-            print(f"pollux {__version__}")
-            return 0
-        case "demo":
-            from pollux.cli.demo import main as demo
+        print(f"pollux {__version__}")
+        return 0
+    if command in ("help", "--help", "-h"):
+        if rest and rest[0] in COMMANDS:
+            return _run([rest[0], "--help"])
+        print(usage(), end="")
+        return 0
+    if command == "run":
+        from pollux.cli.keyless import refused
 
-            return demo(rest)
-        case "emulator":
-            from pollux.emulator import main as emulator
+        if refused(rest):
+            return 1
+    if command not in COMMANDS:
+        if command:
+            print(f"pollux: there is no command {command!r}\n", file=sys.stderr)
+        print(usage(), end="", file=sys.stderr)
+        return 2
+    from importlib import import_module
 
-            return emulator(rest)
-        case "help" | "--help" | "-h":
-            print(USAGE, end="")
-            return 0
-        case "":
-            print(USAGE, end="", file=sys.stderr)
-            return 2
-        case _:
-            print(f"pollux: there is no command {command!r}\n\n{USAGE}", end="", file=sys.stderr)
-            return 2
+    return import_module(COMMANDS[command][0]).main(rest)
+
+
+def usage() -> str:
+    """What there is, a line each."""
+    rows = [f"  {name:<11} {meaning}" for name, (_, meaning) in COMMANDS.items()]
+    head = ["usage: pollux <command> [options]", "", "commands:", *rows, f"  {'version':<11} print the version"]
+    return "\n".join(head) + "\n" + EXAMPLES

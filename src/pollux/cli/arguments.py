@@ -1,0 +1,37 @@
+"""What several commands read from their arguments. Light: it is imported before anything is known to be needed."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pollux.config import Settings
+
+
+def seconds(text: str) -> float:
+    """A time to wait, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, found {text!r}")
+    return number
+
+
+def positive(text: str) -> int:
+    """A count of at least one, for argparse."""
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
+    return number
+
+
+def missing_key(model: str, settings: "Settings") -> str:
+    """Why the model cannot be asked, for want of a key; empty where it can. Raises ConfigError for no model's name."""
+    from pollux.config import explain_missing, model_ref
+
+    ref = model_ref(model)
+    name = {"gemini": "gemini_api_key", "anthropic": "anthropic_api_key", "openai": "openai_api_key"}.get(ref.provider)
+    if name is None or ref.base_url is not None or getattr(settings, name) is not None:
+        return ""
+    return explain_missing(name)

@@ -1,0 +1,80 @@
+"""A question to the person at the terminal: what would run, exactly as it is stored, and no by default."""
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from typing import Final
+
+from pollux.cli.folding import columns_of, folded
+from pollux.cli.shown import shown
+from pollux.sdk.approvals import Answer, Approve, Reject
+from pollux.sdk.events import ApprovalRequired
+
+QUESTION: Final = "  run it? [y]es / [a]lways for these / [N]o, or say why not > "
+
+
+def has_terminal() -> bool:
+    """Whether somebody can be asked: keyboard and screen are both one."""
+    try:
+        return os.isatty(0) and os.isatty(2)
+    except OSError:
+        return False
+
+
+class Terminal:
+    """Asks at the terminal, one question at a time: two on one screen could be taken for one another."""
+
+    def __init__(self) -> None:
+        self._asking = asyncio.Lock()
+
+    async def ask(self, question: ApprovalRequired) -> Answer:
+        """The person's answer. Anything but a yes is a no."""
+        async with self._asking:
+            sys.stderr.write(folded(described(question), columns_of(sys.stderr)))
+            # What was typed before the question was there is no answer to it.
+            _forget_typed()
+            return answer_of(await _line(QUESTION) or "")
+
+
+def answer_of(word: str) -> Answer:
+    """What was typed, as an answer. What is neither a yes nor a no is why not."""
+    match word.strip().lower():
+        case "y" | "yes":
+            return Approve()
+        case "a" | "always":
+            return Approve(always=True)
+        case "" | "n" | "no":
+            return Reject()
+        case _:
+            return Reject(word.strip())
+
+
+def described(question: ApprovalRequired) -> str:
+    """Read from the stored action: what is shown is what will run."""
+    rows = [f"\n  {shown(question.tool, lines=False)} asks first: {shown(question.reason, lines=False)}"]
+    rows += [f"    to {shown(subject, lines=False)}" for subject in question.subjects]
+    for name, value in question.args.items():
+        rows.append(f"    {shown(name, lines=False)}: {shown(str(value), lines=False)}")
+    return "\n".join(rows) + "\n"
+
+
+def _forget_typed() -> None:
+    import termios
+
+    with suppress(termios.error, OSError):
+        termios.tcflush(0, termios.TCIFLUSH)
+
+
+async def _line(prompt: str) -> str | None:
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(0, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(0)
+    line = os.read(0, 65_536)
+    return line.decode("utf-8", "replace") if line else None
