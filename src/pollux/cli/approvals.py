@@ -1,0 +1,215 @@
+"""`pollux approvals`: the questions that runs wait for, as they are stored, and a person's answers to them."""
+
+import argparse
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pollux.cli.arguments import seconds
+from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, verb
+from pollux.cli.outlet import Outlet, Unwritable
+from pollux.cli.run import DEFAULT_TIMEOUT, FORMATS
+from pollux.core.errors import NotFound, PolluxError
+
+if TYPE_CHECKING:
+    from pollux.config import Settings
+    from pollux.core.run import Approval
+    from pollux.engine.queries import Question
+
+PREVIEW_LENGTH = 300
+EXAMPLES = """\
+examples:
+  pollux approvals list
+  pollux approvals show apr_1b2c3d_1.0
+  pollux approvals approve apr_1b2c3d_1.0 --always
+  pollux approvals reject apr_1b2c3d_1.0 --feedback "Not on the main branch"
+
+exit codes: 0; 1 error, also when it was answered before; 2 usage; 3 waiting for another approval; 4 needs a person
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; the result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    settings = settings_of(arguments)
+    match arguments.verb:
+        case "list":
+            return _list(arguments, settings)
+        case "show":
+            return _show(arguments, settings)
+        case _:
+            return _answer(arguments, settings)
+
+
+def _list(arguments: argparse.Namespace, settings: "Settings") -> int:
+    async def listed() -> "list[Question]":
+        from pollux.sdk.setup import USER
+
+        async with looking(settings) as queries:
+            return list(await queries.approvals(USER, limit=arguments.limit))
+
+    found, teller = complete(listed()), Teller(settings)
+    if arguments.json:
+        teller.document({"items": [_document(question) for question in found]})
+    elif found:
+        teller.lines([line for question in found for line in _brief(question, teller)])
+    else:
+        teller.talk("nothing waits for approval")
+    return 0
+
+
+def _show(arguments: argparse.Namespace, settings: "Settings") -> int:
+    question, teller = complete(_found(settings, arguments.id)), Teller(settings)
+    if arguments.json:
+        teller.document(_document(question))
+    else:
+        teller.lines(_whole(question, teller))
+    return 0
+
+
+def _answer(arguments: argparse.Namespace, settings: "Settings") -> int:
+    try:
+        outlet = Outlet()
+    except Unwritable as problem:
+        raise PolluxError(f"standard output cannot be written ({problem})") from None
+    from pollux.cli.finish import Given, finish
+    from pollux.sdk.approvals import Approve, Reject
+
+    is_yes = arguments.verb == "approve"
+    given = Given(
+        approval_id=arguments.id,
+        answer=Approve(always=arguments.always) if is_yes else Reject(arguments.feedback),
+        settings=settings,
+        format=arguments.output_format,
+        timeout=arguments.timeout,
+        config=None if arguments.config is None else str(settings.config),
+        system_prompt=arguments.system_prompt,
+        allow=tuple(arguments.allow),
+        policy=arguments.policy,
+    )
+    return finish(given, outlet)
+
+
+async def _found(settings: "Settings", approval_id: str) -> "Question":
+    from pollux.core.ids import run_of
+    from pollux.engine.queries import Question
+    from pollux.sdk.setup import USER
+
+    async with looking(settings) as queries:
+        try:
+            run = await queries.run(run_of(approval_id), USER)
+        except NotFound:
+            run = None
+        action = run.action_of_approval(approval_id) if run else None
+        if run is None or action is None:
+            raise NotFound(f"there is no approval {approval_id!r}. `pollux approvals list` lists those that wait")
+        return Question(run, action)
+
+
+def _document(question: "Question") -> dict[str, Any]:
+    run, action, approval = question.run, question.action, _approval(question)
+    return {
+        "id": approval.id,
+        "status": approval.status,
+        "tool": action.tool,
+        "args": action.args,
+        "argsHash": approval.args_hash,
+        "schemaHash": approval.schema_hash,
+        "subjects": list(action.subjects),
+        "preview": action.preview,
+        "reason": approval.reason,
+        "decision": asdict(action.decision) if action.decision else None,
+        "provenance": list(action.provenance),
+        "requestedAt": approval.requested_at,
+        "expiresAt": approval.expires_at,
+        "resolution": asdict(approval.resolution) if approval.resolution else None,
+        "actionId": action.id,
+        "callId": action.call.id,
+        "runId": run.id,
+        "sessionId": run.thread_id,
+        "door": run.door,
+        "cwd": run.origin,
+        "model": run.model,
+    }
+
+
+def _brief(question: "Question", teller: Teller) -> list[str]:
+    action, approval, now = question.action, _approval(question), time.time()
+    age = f"asked {span(now - approval.requested_at)} ago"
+    lines = [f"{approval.id}  {teller.line(action.tool)}, {age}, {_expiry(approval, now)}"]
+    lines += [f"    to {teller.line(subject)}" for subject in action.subjects]
+    if action.preview:
+        lines.append(f"    {teller.line(action.preview, most=PREVIEW_LENGTH)}")
+    return lines
+
+
+def _whole(question: "Question", teller: Teller) -> list[str]:
+    """Read from the stored action: what is shown is what will run."""
+    run, action, approval = question.run, question.action, _approval(question)
+    now = time.time()
+    lines = [
+        f"{approval.id}  {approval.status}",
+        f"tool        {teller.line(action.tool)}",
+        *(f"to          {teller.line(subject)}" for subject in action.subjects),
+        "arguments   exactly as they will run:",
+        *(f"    {teller.line(name)}: {teller.value(value)}" for name, value in action.args.items()),
+        f"hash        {approval.args_hash}",
+    ]
+    if action.preview:
+        lines.append(f"preview     {teller.line(action.preview)}")
+    lines.append(f"reason      {teller.line(approval.reason)}")
+    if action.decision:
+        rule = f" (rule {teller.line(action.decision.rule)})" if action.decision.rule else ""
+        lines.append(f"decision    {action.decision.mode}: {teller.line(action.decision.reason)}{rule}")
+    lines += [f"words from  {teller.line(source)}" for source in action.provenance]
+    lines.append(f"asked       {moment(approval.requested_at)}")
+    if approval.is_open:
+        lines.append(f"expires     {moment(approval.expires_at)}, {_expiry(approval, now)}")
+    else:
+        lines += _resolved(approval, teller)
+    return [
+        *lines,
+        f"run         {run.id} ({run.status}, {teller.line(run.model)})",
+        f"session     {run.thread_id}",
+        f"from        {teller.line(run.door)} {teller.line(run.origin)}".rstrip(),
+    ]
+
+
+def _resolved(approval: "Approval", teller: Teller) -> list[str]:
+    closed = approval.resolution
+    assert closed is not None
+    by = f" by {teller.line(closed.by)}" if closed.by else ""
+    lines = [f"answered    {closed.status}{by}, {moment(closed.at)}"]
+    return [*lines, f"feedback    {teller.line(closed.feedback)}"] if closed.feedback else lines
+
+
+def _expiry(approval: "Approval", now: float) -> str:
+    left = approval.expires_at - now
+    return f"{span(left)} left" if left > 0 else f"ran out {span(-left)} ago"
+
+
+def _approval(question: "Question") -> "Approval":
+    assert question.action.approval is not None
+    return question.action.approval
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser, verbs = command("approvals", "Answer what runs wait for. An answer finishes the run.", EXAMPLES)
+    add = verb(verbs, "list", "List the questions that wait, newest first.", lists=True)
+    add("--limit", type=some, default=25, metavar="N", help="at most so many (default: 25)")
+    add = verb(verbs, "show", "Show one question whole: exactly what would run, and why it asks.", lists=True)
+    add("id", metavar="ID")
+    approve = verb(verbs, "approve", "Say yes, go on with the run and print the rest of its answer.")
+    approve("id", metavar="ID")
+    approve("--always", action="store_true", help="and always from now on, for these recipients")
+    reject = verb(verbs, "reject", "Say no, go on with the run and print the rest of its answer.")
+    reject("id", metavar="ID")
+    reject("--feedback", default="", metavar="TEXT", help="why not; the model reads it")
+    for add in (approve, reject):
+        add("--output-format", choices=FORMATS, default="text", help="as in `pollux run` (default: text)")
+        add("--timeout", type=seconds, default=DEFAULT_TIMEOUT, metavar="SECONDS", help="default: %(default)g")
+        add("--system-prompt", default="", metavar="TEXT", help="the one that the run was begun with, for its rest")
+        add("--allow", action="append", default=[], metavar="RULE", help="as in `pollux run`, for its rest")
+        add("--policy", type=Path, metavar="FILE")
+    return parser

@@ -1,0 +1,161 @@
+"""`pollux audit`: what was decided, asked, done and erased, and whether anybody changed the record of it."""
+
+import argparse
+import dataclasses
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from pollux.cli.kept import (
+    Teller,
+    command,
+    complete,
+    count,
+    json_text,
+    looking,
+    moment,
+    settings_of,
+    some,
+    verb,
+)
+
+if TYPE_CHECKING:
+    from pollux.engine.ports import AuditEntry
+    from pollux.engine.queries import Queries
+
+PAGE = 1_000
+EXAMPLES = """\
+examples:
+  pollux audit list --after 200 --limit 50
+  pollux audit verify && pollux audit head >> /mnt/elsewhere/heads
+  pollux audit export > audit.jsonl
+
+exit codes: 0; 1 error, also when the audit was tampered with; 2 usage
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; the result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    settings = settings_of(arguments)
+    teller = Teller(settings)
+
+    async def work() -> int:
+        async with looking(settings) as queries:
+            match arguments.verb:
+                case "list":
+                    return await _list(queries, arguments, teller)
+                case "verify":
+                    return await _verify(queries, arguments, teller)
+                case "export":
+                    return await _export(queries, teller)
+                case _:
+                    return await _head(queries, arguments, teller)
+
+    return complete(work())
+
+
+async def _list(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
+    limit: int = arguments.limit
+    found = await queries.audit(user=arguments.user, after=arguments.after, limit=limit + 1)
+    entries, following = found[:limit], found[limit - 1].seq if len(found) > limit else None
+    if arguments.json:
+        teller.document({"items": [_document(entry) for entry in entries], "next": following})
+        return 0
+    teller.lines([_line(entry, teller) for entry in entries])
+    if following is not None:
+        teller.talk(f"there are more: --after {following}")
+    elif not entries:
+        teller.talk("there are no entries")
+    return 0
+
+
+async def _verify(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
+    report = await queries.verify_audit()
+    if arguments.json:
+        teller.document(
+            {
+                "valid": report.valid,
+                "entries": report.entries,
+                "head": report.head,
+                "problems": list(report.problems),
+            }
+        )
+    elif report.valid:
+        teller.lines([f"whole: {report.entries} entries, head {report.head}"])
+    else:
+        teller.lines([teller.line(problem) for problem in report.problems])
+    if not report.valid:
+        teller.talk("the audit was tampered with. Keep the store as it is, and compare it with a backup")
+    return 0 if report.valid else 1
+
+
+async def _export(queries: "Queries", teller: Teller) -> int:
+    async with aclosing(_pages(queries)) as pages:
+        async for page in pages:
+            # Named as in the hash, which is SHA-256 over the RFC 8785 JSON of all the others: anyone can check it.
+            rows = [teller.mask.value(dataclasses.asdict(entry)) for entry in page]
+            teller.raw("".join(f"{json_text(row)}\n" for row in rows))
+    return 0
+
+
+async def _head(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
+    from pollux.engine.ports import GENESIS
+
+    last = await _last(queries)
+    seq, own = (last.seq, last.hash) if last else (0, GENESIS)
+    if arguments.json:
+        teller.document({"seq": seq, "hash": own, "at": last.at if last else None})
+    else:
+        teller.lines([f"{seq} {own}"])
+    return 0
+
+
+async def _pages(queries: "Queries") -> "AsyncGenerator[list[AuditEntry]]":
+    after = 0
+    while page := list(await queries.audit(after=after, limit=PAGE)):
+        yield page
+        after = page[-1].seq
+
+
+async def _last(queries: "Queries") -> "AuditEntry | None":
+    """The last entry, found in growing and shrinking steps: a store tells what follows, and the audit may be long."""
+    last: AuditEntry | None = None
+    step = 1
+    while step:
+        found = await queries.audit(after=(last.seq if last else 0) + step - 1, limit=1)
+        if found:
+            last, step = found[0], step * 2
+        else:
+            step //= 2
+    return last
+
+
+def _line(entry: "AuditEntry", teller: Teller) -> str:
+    words = [entry.tool_name, entry.policy_decision, entry.execution_status, entry.error_code]
+    what = " ".join(teller.line(word) for word in words if word)
+    about = entry.action_id or entry.run_id or entry.thread_id
+    who = f"by {teller.line(entry.by)}" if entry.by else f"for {teller.line(entry.user)}"
+    cells = (f"{entry.seq:>6}", moment(entry.at), f"{entry.kind:<9}", what, teller.line(about), who)
+    return "  ".join(cell for cell in cells if cell)
+
+
+def _document(entry: "AuditEntry") -> dict[str, Any]:
+    return {_camel(name): value for name, value in dataclasses.asdict(entry).items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser, verbs = command("audit", "The record of what was decided and done. It holds no content.", EXAMPLES)
+    add = verb(verbs, "list", "List entries, oldest first.", lists=True)
+    add("--after", type=count, default=0, metavar="N", help="only entries with a higher number")
+    add("--limit", type=some, default=100, metavar="N", help="at most so many (default: 100)")
+    add("--user", metavar="USER", help="only what concerns this user")
+    verb(verbs, "verify", "Check every entry against its hash, its seal, its neighbour and the heads.", lists=True)
+    verb(verbs, "export", "Print every entry as a line of JSON, with its hash and the one before.")
+    verb(verbs, "head", "Print the last number and its hash, to be kept where nobody can change it.", lists=True)
+    return parser

@@ -1,0 +1,82 @@
+"""`pollux grants`: what "always allow this" has left behind, and how to take it back."""
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from pollux.cli.kept import Teller, changing, command, complete, looking, moment, settings_of, verb
+from pollux.core.errors import NotFound
+
+if TYPE_CHECKING:
+    from pollux.config import Settings
+    from pollux.core.policy import Grant
+
+EXAMPLES = """\
+examples:
+  pollux grants list
+  pollux grants revoke gnt_1b2c3d_1.0_0
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; the result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    settings = settings_of(arguments)
+    teller = Teller(settings)
+    if arguments.verb == "revoke":
+        revoked = complete(_revoke(settings, arguments.id))
+        teller.talk(f"{revoked.tool} asks again before it acts on {revoked.subject}")
+        return 0
+    grants = complete(_listed(settings))
+    if arguments.json:
+        teller.document({"items": [_document(grant) for grant in grants]})
+    elif grants:
+        teller.lines([line for grant in grants for line in _lines(grant, teller)])
+    else:
+        teller.talk("nothing is always allowed")
+    return 0
+
+
+async def _listed(settings: "Settings") -> "list[Grant]":
+    from pollux.sdk.setup import USER
+
+    async with looking(settings) as queries:
+        return list(reversed(await queries.grants(USER)))
+
+
+async def _revoke(settings: "Settings", grant_id: str) -> "Grant":
+    from pollux.sdk.setup import USER
+
+    async with changing(settings) as engine:
+        grant = next((each for each in await engine.queries.grants(USER) if each.id == grant_id), None)
+        if grant is None:
+            raise NotFound(f"there is no grant {grant_id!r}. `pollux grants list` lists those that there are")
+        await engine.revoke(grant_id, user=USER, by=USER)
+        return grant
+
+
+def _document(grant: "Grant") -> dict[str, Any]:
+    return {
+        "id": grant.id,
+        "tool": grant.tool,
+        "subject": grant.subject,
+        "scope": grant.scope,
+        "grantedAt": grant.granted_at,
+        "sessionId": grant.thread_id,
+        "approvalId": grant.approval_id,
+    }
+
+
+def _lines(grant: "Grant", teller: Teller) -> list[str]:
+    where = "always" if grant.scope == "always" else f"in session {teller.line(grant.thread_id or '')}"
+    return [
+        f"{grant.id}  {teller.line(grant.tool)}, {where}, since {moment(grant.granted_at)}",
+        f"    to {teller.line(grant.subject)}",
+    ]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser, verbs = command("grants", "What you allowed for good, tool by tool and recipient by recipient.", EXAMPLES)
+    verb(verbs, "list", "List the grants, newest first.", lists=True)
+    add = verb(verbs, "revoke", "Take a grant back: what it allowed is asked about again.")
+    add("id", metavar="ID")
+    return parser
