@@ -1,0 +1,120 @@
+"""`pollux setup`: put a template of `config/.gemini.yaml` in place, and say whether there is a key yet.
+
+What is there is never overwritten. The status is one of three words: needs-config, configured, error.
+"""
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+EXAMPLES = """\
+examples:
+  pollux setup
+  pollux setup gemini-agent --json
+
+exit codes: 0 needs-config or configured, 1 error, 2 usage
+"""
+TEMPLATE: Final = """\
+# Gemini for this folder. The environment (GEMINI_API_KEY) and .env come before this file.
+# It holds a key: keep it out of version control.
+apiKey: '<your-gemini-api-key>'
+
+# Which model answers.
+# model: {model}
+
+# Put before the instructions of every agent here.
+# systemPrompt: 'You are a helpful assistant.'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How things stand after setting up, and what to do next."""
+
+    status: Literal["needs-config", "configured", "error"]
+    message: str
+    file: Path | None = None
+    created: bool = False
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; the result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    outcome = set_up(Path.cwd(), flags=vars(arguments))
+    if arguments.json:
+        import json
+
+        told = {
+            "plugin": arguments.plugin,
+            "status": outcome.status,
+            "message": outcome.message,
+            "file": str(outcome.file) if outcome.file else None,
+            "created": outcome.created,
+        }
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    else:
+        from pollux.cli.shown import shown
+
+        sys.stdout.write(f"{outcome.status}: {shown(outcome.message, lines=False)}\n")
+    return 1 if outcome.status == "error" else 0
+
+
+def set_up(cwd: Path, *, flags: dict[str, Any]) -> Outcome:
+    """Make the file where it is not there, and look whether a key can be found."""
+    from pollux.config import ConfigError, read_settings
+
+    try:
+        file = read_settings(os.environ, cwd=cwd, flags=flags).workspace / "config" / ".gemini.yaml"
+        created = _create(file)
+        settings = read_settings(os.environ, cwd=cwd, flags=flags)
+    except ConfigError as problem:
+        return Outcome("error", str(problem))
+    except OSError as problem:
+        return Outcome("error", f"{problem.filename} cannot be written ({problem.strerror}). Check the folder's rights")
+    made = f"{file} was made" if created else f"{file} is there"
+    if settings.gemini_api_key is None:
+        return Outcome("needs-config", f"{made}. Put your key in it as `apiKey`, or set GEMINI_API_KEY", file, created)
+    if file.is_file() and file.stat().st_mode & 0o077:
+        return Outcome("configured", f"{made}, but others may read it: chmod 600 {file}", file, created)
+    return Outcome("configured", f"{made}, and there is a key. `pollux doctor` tries it", file, created)
+
+
+def _create(file: Path) -> bool:
+    """Whether it had to be made. Raises OSError."""
+    from pollux.core.profile import DEFAULT_MODEL
+
+    if file.exists():
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # For its owner alone from the first moment, and never in the place of what came there meanwhile.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return False
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+            opened.write(TEMPLATE.format(model=DEFAULT_MODEL))
+    except OSError as problem:
+        file.unlink(missing_ok=True)
+        problem.filename = str(file)
+        raise
+    return True
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pollux setup",
+        description="Make config/.gemini.yaml from a template, and say whether a key is still missing.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add: Any = parser.add_argument
+    add("plugin", nargs="?", choices=["gemini-agent"], default="gemini-agent", help="default: gemini-agent")
+    add("--json", action="store_true", help="the same as one JSON document")
+    add("--store", metavar="PATH")
+    add("--config", metavar="FILE")
+    return parser
