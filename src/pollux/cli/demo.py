@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pollux.bootstrap import running_engine
-from pollux.cli.chat import Chat
+from pollux.cli.demo_chat import Chat
 from pollux.cli.lines import StandardInput
 from pollux.config import Settings, read_settings
 from pollux.core.profile import DEFAULT_MODEL, Profile

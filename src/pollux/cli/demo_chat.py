@@ -1,4 +1,4 @@
-"""A chat in the terminal: text as it arrives, tools as they run, and a question wherever the policy wants a person."""
+"""The demo's chat: text as it arrives, tools as they run, and a question wherever the policy wants a person."""
 
 import sys
 from collections.abc import Callable
