@@ -46,8 +46,6 @@ What stands at its budget or over it, and why:
 - One tool round with the journal. A commit touches about nine pages of the database where the floor touches one or
   two, since a thread, a run and what was said are each found by their own index; and it goes through a thread, so that
   waiting for the disk never stops the loop. From run to run it measures 2.0 to 2.2 ×, in one long thread 1.8 to 1.9 ×.
-
-The command line's rows (first token of a cold one-shot, no key to the error) come with the command line.
 """
 
 
@@ -85,6 +83,7 @@ def measure(reps: int) -> dict[str, dict[str, list[float]]]:
                     put(client, job(client, base, JOURNAL, {"kind": "sqlite", "path": f"{folder}/bench.db"}))
             for name, statement in (("pass", "pass"), ("import", "import pollux")):
                 found["ours"].setdefault(f"{name}.cpu_ms", []).append(child_cpu(statement))
+            put("ours", {"command": command_line(base)})
             print(f"repetition {rep + 1} of {reps}", file=sys.stderr)
     return found
 
@@ -134,6 +133,38 @@ def child_cpu(statement: str) -> float:
     return min(once() for _ in range(3))
 
 
+def command_line(base: str) -> dict[str, float]:
+    """The program itself, from the spawn: to its first token, to the error without a key, and to its version."""
+    pollux = str(Path(sys.executable).with_name("pollux"))
+    with tempfile.TemporaryDirectory() as folder:
+        bare = {"PATH": os.environ["PATH"], "HOME": folder, "POLLUX_HOME": f"{folder}/home"}
+        asking = bare | {"GEMINI_API_KEY": "bench", "GOOGLE_GEMINI_BASE_URL": base}
+        ask = [pollux, "run", "hello", "--model", "gemini-2.5-flash"]
+
+        def seconds(command: list[str], environ: dict[str, str]) -> float:
+            """Until the first byte of its output, the least of five."""
+            return min(first_byte(command, environ, folder) for _ in range(5))
+
+        return {
+            "first_ms": seconds(ask, asking) * 1e3,
+            "keyless_ms": seconds(ask[:3], bare) * 1e3,
+            "version_ms": seconds([pollux, "--version"], bare) * 1e3,
+            "pass_ms": seconds([sys.executable, "-c", "print()"], bare) * 1e3,
+        }
+
+
+def first_byte(command: list[str], environ: dict[str, str], cwd: str) -> float:
+    start = time.monotonic()
+    with subprocess.Popen(command, env=environ, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        first = process.stdout.read(1)
+        taken = time.monotonic() - start
+        process.stdout.read()
+        if not first:
+            raise SystemExit(f"{' '.join(command)} printed nothing:\n{process.stderr.read().decode()[-2000:]}")
+    return taken
+
+
 def report(found: dict[str, dict[str, list[float]]]) -> str:
     """The table of budgets, one row each, with what was measured and whether it holds."""
 
@@ -145,6 +176,10 @@ def report(found: dict[str, dict[str, list[float]]]) -> str:
         return row(
             label, f"{floor:.3g} {unit}", f"{ours:.3g} {unit}", f"{ours / floor:.2f} ×", ours / floor, budget, "×"
         )
+
+    def against(label: str, floor: float, key: str, budget: float) -> list[str]:
+        ours = of("ours", key)
+        return row(label, f"{floor:.3g} ms", f"{ours:.3g} ms", f"{ours / floor:.2f} ×", ours / floor, budget, "×")
 
     per_call = {k: of("ours", f"tools-{k}.ncpu_ms") / (k + 1) for k in (1, 50)}
     per_message = (of("ours", "history.ncpu_ms") - of("ours", "hello.ncpu_ms")) / 1000 * 1e3
@@ -166,6 +201,11 @@ def report(found: dict[str, dict[str, list[float]]]) -> str:
         row("one-shot RSS", f"{of('floor', 'cold.rss_mb'):.0f} MB", f"{of('ours', 'cold.rss_mb'):.0f} MB", "",
             of("ours", "cold.rss_mb"), 45, "MB"),
         ratio("cold start of a program to its first token", "cold.ttft_ms", 1, "ms"),
+        against("`pollux run`, cold, to its first token", of("floor", "cold.ttft_ms"), "command.first_ms", 1),
+        against("`pollux run` without a key, to the error (floor: `python -c print()`)",
+                of("ours", "command.pass_ms"), "command.keyless_ms", 1.6),
+        against("`pollux --version` (floor: `python -c print()`)",
+                of("ours", "command.pass_ms"), "command.version_ms", 1.5),
     ]  # fmt: skip
     head = ["measure", "floor", "ours", "ratio", "budget", "holds"]
     lines = [head, ["---"] * len(head), *rows]
