@@ -18,7 +18,7 @@ from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
 from pollux.engine.perform import Instruct, fixed_instructions
-from pollux.engine.ports import Store
+from pollux.engine.ports import Clock, Store
 from pollux.engine.system import SystemClock
 from pollux.providers import reach
 from pollux.telemetry import traced_provider, traced_tool, tracer
@@ -61,9 +61,10 @@ def make_engine(
     profiles: Mapping[str, Profile] | None = None,
     rules: Sequence[Rule] = (),
     instruct: Instruct = fixed_instructions,
+    clock: Clock | None = None,
 ) -> Engine:
     """An engine that drives its runs in this process, to be opened and closed by whoever made it."""
-    clock = SystemClock()
+    clock = clock or SystemClock()
     return Engine(
         store=store,
         providers=providers,

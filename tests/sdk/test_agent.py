@@ -382,6 +382,7 @@ def test_gemini_agents_ask_gemini_whatever_else_is_configured(bench: Bench, monk
         ({"prices": [1]}, "prices must be"),
         ({"sandbox": "maybe"}, "sandbox must be one of"),
         ({"name": ""}, "name must be"),
+        ({"clock": 7}, "clock must be"),
     ],
 )
 def test_options_that_do_not_fit_are_refused_with_what_was_expected(

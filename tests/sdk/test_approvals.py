@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
@@ -10,7 +11,7 @@ from pollux import Approve, Edit, Reject, Rule, RunFailed, ValidationError, tool
 from pollux.core.errors import Misfit, NotFound, ThreadBusy
 from pollux.core.ids import RunId
 from pollux.sdk.events import ApprovalRequired
-from pollux.testing import call, calls, reply
+from pollux.testing import FakeClock, call, calls, reply
 
 SENT: list[str] = []
 DENIED = "the policy refused this call: it needs approval, and there is nobody to ask"
@@ -284,3 +285,15 @@ async def test_nothing_is_sent_twice_when_the_process_is_killed_after_the_answer
     assert (await later.resume()).text == "Sent."
     assert len(outbox.read_text().splitlines()) == 1
     await later.aclose()
+
+
+async def test_a_question_runs_out_when_its_time_has_come(bench: Bench):
+    clock = FakeClock()
+    options: dict[str, Any] = {"tools": [send], "on_approval": "defer", "clock": clock, "store": "memory"}
+    async with bench.agent(SEND, reply("Too late."), **options) as agent:
+        result = await agent.send("Mail Bob")
+        clock.advance(24 * 3600 + 1)
+        async with asyncio.timeout(5):
+            assert ((await agent.resume()).text, SENT) == ("Too late.", [])
+        with pytest.raises(Misfit, match="expired"):
+            await agent.answer(result.approvals[0], True)

@@ -45,6 +45,8 @@ class Recovery:
         """Take on this run alone, if it has work and no live driver."""
         await self._try(self._hear_children(run_id))
         before = self._ledger.is_driven(run_id)
+        # What has run out meanwhile has run out, whether or not anybody's timer was there to say so.
+        await self._try(self.tick(run_id))
         await self.wake(run_id)
         return int(self._ledger.is_driven(run_id) and not before)
 

@@ -27,7 +27,7 @@ from pollux.core.run import Run
 from pollux.core.tools import Tool, ToolContext
 from pollux.engine.engine import RandomIds
 from pollux.engine.model import ModelInfo, Provider
-from pollux.engine.ports import Store
+from pollux.engine.ports import Clock, Store
 from pollux.sdk import options
 from pollux.sdk.approvals import Answer, OnApproval, give
 from pollux.sdk.collect import ToolSet
@@ -79,6 +79,7 @@ class Agent:
         prices: US dollars by model, in place of the built-in table.
         sandbox: whether commands run under bubblewrap: "auto" where there is one, "required" or "off".
         name: what the agent is called in journals, rules and traces.
+        clock: what time it is, for tests: see `pollux.testing.FakeClock`.
     """
 
     _door = "sdk"
@@ -105,6 +106,7 @@ class Agent:
         prices: Mapping[str, Price] | None = None,
         sandbox: "Sandbox" = "auto",
         name: str = "agent",
+        clock: Clock | None = None,
         **unknown: Never,
     ) -> None:
         options.refuse_unknown(unknown, Agent.__init__)
@@ -125,6 +127,7 @@ class Agent:
             sandbox=sandbox,
             name=name,
             door=self._door,
+            clock=options.clock(clock),
             settings=self._settings,
         )
         self._setup: Setup = set_up(given, self._widen)

@@ -13,7 +13,7 @@ from pollux.bootstrap import memory_store
 from pollux.core.errors import ValidationError
 from pollux.core.prices import Price
 from pollux.core.profile import Limits
-from pollux.engine.ports import Store
+from pollux.engine.ports import Clock, Store
 from pollux.sdk.approvals import OnApproval
 
 if TYPE_CHECKING:
@@ -144,6 +144,15 @@ def prices(given: object) -> Mapping[str, Price] | None:
         if not isinstance(model, str) or not isinstance(price, Price):
             raise ValidationError(f"prices must be Price(input, output) by model, found {_shown(price)}")
     return cast("Mapping[str, Price]", table)
+
+
+def clock(given: object) -> Clock | None:
+    """What time it is."""
+    if given is not None and not (
+        callable(getattr(given, "now", None)) and callable(getattr(given, "sleep_until", None))
+    ):
+        raise ValidationError(f"clock must be a clock, such as pollux.testing.FakeClock, found {_shown(given)}")
+    return cast("Clock | None", given)
 
 
 def name(given: object) -> str:

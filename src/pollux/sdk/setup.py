@@ -24,7 +24,7 @@ from pollux.engine.engine import Engine
 from pollux.engine.gate import Toolbox
 from pollux.engine.model import Provider
 from pollux.engine.perform import Instruct
-from pollux.engine.ports import Store
+from pollux.engine.ports import Clock, Store
 from pollux.sdk import options
 from pollux.sdk.collect import Workspace, bind, collect
 from pollux.sdk.context import Widen
@@ -55,6 +55,7 @@ class Given:
     sandbox: Sandbox
     name: str
     door: str
+    clock: Clock | None
     settings: Settings | None
     """Read already, by a door that has flags of its own."""
 
@@ -65,6 +66,7 @@ class Setup:
 
     name: str
     door: str
+    clock: Clock | None
     workspace: Workspace
     model: str
     provider: Provider | None
@@ -124,6 +126,7 @@ def set_up(given: Given, widen: Widen) -> Setup:
     return Setup(
         name=options.name(given.name),
         door=given.door,
+        clock=given.clock,
         given_settings=given.settings,
         workspace=workspace,
         model=model,
@@ -148,6 +151,7 @@ def engine_for(setup: Setup, rights: Rights, instruct: Instruct, providers: Regi
         profiles={profile.name: profile},
         rules=rights.rules,
         instruct=instruct,
+        clock=setup.clock,
     )
 
 
