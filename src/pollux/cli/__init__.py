@@ -1,7 +1,10 @@
 """The command line. Nothing is imported before it is known to be needed: `pollux version` must be instant."""
 
+import errno
 import os
 import sys
+
+from pollux.cli.streams import fill_gaps
 
 COMMANDS = {
     "run": ("pollux.cli.run", "ask once and print the answer, for people and for programs"),
@@ -31,6 +34,7 @@ examples:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; the result is the exit code. What goes wrong is said in one line on standard error."""
     try:
+        fill_gaps()
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -39,6 +43,13 @@ def main(argv: list[str] | None = None) -> int:
         return 141
     except KeyboardInterrupt:
         return 130
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            raise
+        # It would be tried once more when Python flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"pollux: the output cannot be written ({problem.strerror})", file=sys.stderr)
+        return 1
     except Exception as problem:
         from pollux.core.errors import PolluxError
 

@@ -24,7 +24,10 @@ def _rule(text: str) -> Rule:
     if subject is not None and tool == "shell":
         from pollux.tools.shell.judge import prefix_patterns
 
-        subjects = prefix_patterns(subject.strip(), "allow")
+        try:
+            subjects = prefix_patterns(subject.strip(), "allow")
+        except ValidationError as problem:
+            raise ValidationError(f"--allow {text}: {problem}", code="usage") from problem
     elif subject is not None:
         subjects = (subject.strip(),)
     return Rule("allow", tool, subjects=subjects, tier="user", name=f"--allow {text}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Outlet
-from pollux.cli.telling import CLOSED_PIPE, CODES, NEEDS_A_PERSON, USAGE, WAITING, Telling, talk, tell
+from pollux.cli.telling import Telling, talk, tell
 from pollux.config import Settings
 from pollux.core.errors import PolluxError, SessionNotFound
 from pollux.core.profile import Limits
@@ -17,8 +17,6 @@ from pollux.sdk.agent import Agent
 
 if TYPE_CHECKING:
     from pollux.cli.run import Asked
-
-__all__ = ["CLOSED_PIPE", "CODES", "NEEDS_A_PERSON", "USAGE", "WAITING", "CliAgent", "answer"]
 
 LISTING_SECONDS = 10.0
 

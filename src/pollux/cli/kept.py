@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pollux.cli.masking import Mask
-from pollux.cli.outlet import fill_gaps
 from pollux.cli.shown import shown
+from pollux.cli.streams import fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.errors import PolluxError
 

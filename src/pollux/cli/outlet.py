@@ -10,6 +10,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from pollux.cli.streams import fill_gaps
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -96,16 +98,3 @@ class Outlet:
             await ready
         finally:
             loop.remove_writer(self._fd)
-
-
-def fill_gaps() -> None:
-    """Put /dev/null where a standard stream is closed: the next file to be opened would take its number."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            # The lowest number that is free, and so this one.
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115  For good.

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.arguments import missing_key, positive, seconds
-from pollux.cli.outlet import Closed, Outlet, Unwritable, fill_gaps
+from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.streams import fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from pollux.providers.exchange import Prepared, exchange
 from pollux.providers.http import Http, Response
 from pollux.providers.light import LightHttp
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
+from pollux.providers.unreadable import UNREADABLE
 
 BASE_URL = "https://api.anthropic.com"
 
@@ -137,5 +138,5 @@ class AnthropicProvider:
 def _read(body: bytes, shape: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=shape)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         raise ModelError("Anthropic answered with something that cannot be read", kind="protocol") from None

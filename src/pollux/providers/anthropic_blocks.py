@@ -6,6 +6,7 @@ import msgspec
 
 from pollux.core.messages import JSON
 from pollux.providers.encoding import to_json
+from pollux.providers.unreadable import UNREADABLE
 
 THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 
@@ -65,7 +66,7 @@ class Block:
             return cast("dict[str, JSON]", given) if isinstance(given, dict) else None
         try:
             return msgspec.json.decode("".join(self._input), type=dict[str, Any])
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             return None
 
     @property

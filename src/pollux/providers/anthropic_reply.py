@@ -15,6 +15,7 @@ from pollux.engine.model import Done, ModelEvent, NativePart, TextDelta, Thought
 from pollux.providers.anthropic_blocks import Block, Delta
 from pollux.providers.anthropic_request import CALL_ID, NAME
 from pollux.providers.encoding import mint_call_id, to_json
+from pollux.providers.unreadable import UNREADABLE
 
 _STOPS: Final[dict[str, Stop]] = {
     "refusal": "blocked",
@@ -125,7 +126,7 @@ class AnthropicFold:
     def _read(self, data: bytes) -> _Event | None:
         try:
             event = _decoder.decode(data)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             if _is_new(data):
                 return _Event("")
             self.failure = ModelError("Anthropic sent something that is no answer", kind="protocol")
@@ -171,7 +172,7 @@ class AnthropicFold:
     def _begun(self, index: int, raw: msgspec.Raw) -> Iterable[TextDelta | ThoughtDelta]:
         try:
             block = self._blocks[index] = Block(raw)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             self.failure = ModelError("Anthropic sent a block that cannot be read", kind="protocol")
             return ()
         return _delta(block.type, block.text)
@@ -227,7 +228,7 @@ def _is_new(data: bytes) -> bool:
     """Whether this is an event of a kind that we do not know, whose fields may be anything."""
     try:
         return msgspec.json.decode(data, type=_Kind).type not in _KINDS
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
 
 
@@ -265,7 +266,7 @@ def _native(blocks: list[Block], calls: Mapping[Block, ToolCall]) -> Native | No
 
 def _count(fields: JSON, name: str) -> int:
     value = cast("dict[str, Any]", fields).get(name) if isinstance(fields, dict) else None
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
 _decoder = msgspec.json.Decoder(_Event)

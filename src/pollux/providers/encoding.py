@@ -16,6 +16,7 @@ import msgspec
 from pollux.core.errors import ModelError
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolSpec
+from pollux.providers.unreadable import UNREADABLE
 
 # Recognisable, because a result is encoded by itself and must know whether the service has seen its call's id.
 _MINTED: Final = "call_minted_"
@@ -40,7 +41,7 @@ def is_json(text: bytes) -> bool:
     """Whether this is one whole JSON value."""
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     return True
 

@@ -19,6 +19,7 @@ from pollux.providers.gemini_request import NAME, TOOL_NAME, encode_count, encod
 from pollux.providers.http import Http, Response
 from pollux.providers.light import LightHttp
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
+from pollux.providers.unreadable import UNREADABLE
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 
@@ -132,5 +133,5 @@ def _path(model: str) -> str:
 def _read(body: bytes, shape: type[_T]) -> _T:
     try:
         return msgspec.json.decode(body, type=shape)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         raise ModelError("Gemini answered with something that cannot be read", kind="protocol") from None

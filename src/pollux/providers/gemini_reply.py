@@ -17,6 +17,7 @@ from pollux.engine.model import Done, ModelEvent, NativePart, TextDelta, Thought
 from pollux.providers.encoding import mint_call_id, to_json
 from pollux.providers.gemini_partial import PIECEMEAL, PartialCall
 from pollux.providers.gemini_request import NAME
+from pollux.providers.unreadable import UNREADABLE
 
 _BLOCKED = {
     "SAFETY",
@@ -125,7 +126,7 @@ class GeminiFold:
             return NO_USAGE
         try:
             counts = msgspec.json.decode(self._usage, type=dict[str, Any])
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             return NO_USAGE
         thoughts = _count(counts, "thoughtsTokenCount", "thoughts_token_count")
         return Usage(
@@ -139,7 +140,7 @@ class GeminiFold:
     def _read(self, data: bytes) -> _Chunk | None:
         try:
             chunk = _decoder.decode(data)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             self.failure = ModelError("the model service sent something that is no answer", kind="protocol")
             return None
         if chunk.error is not None:
@@ -284,7 +285,7 @@ def _word(fields: Mapping[str, Any], camel: str, snake: str) -> str:
 
 def _count(fields: Mapping[str, Any], camel: str, snake: str) -> int:
     value = fields.get(camel, fields.get(snake))
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
 _decoder = msgspec.json.Decoder(_Chunk)

@@ -17,6 +17,7 @@ from pollux.providers.light import LightHttp
 from pollux.providers.openai_reply import OpenAIFold
 from pollux.providers.openai_request import NAME, TOOL_NAME, encode_request, encode_tools
 from pollux.providers.suggest import LISTING_SECONDS, with_nearest
+from pollux.providers.unreadable import UNREADABLE
 
 BASE_URL = "https://api.openai.com/v1"
 
@@ -70,7 +71,7 @@ class OpenAIProvider:
             body = await response.read_all()
         try:
             page = msgspec.json.decode(body, type=_Page)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             raise ModelError("the list of models cannot be read", kind="protocol") from None
         return tuple(ModelInfo(model.id) for model in page.data)
 

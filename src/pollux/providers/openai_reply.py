@@ -15,6 +15,7 @@ from pollux.engine.model import Done, ModelEvent, TextDelta, ThoughtDelta
 from pollux.providers.encoding import mint_call_id, to_json
 from pollux.providers.openai_calls import CallPieces
 from pollux.providers.openai_request import NAME
+from pollux.providers.unreadable import UNREADABLE
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _FOLDED = {"role", "content", "tool_calls", "function_call", "refusal"}
@@ -115,7 +116,7 @@ class OpenAIFold:
     def _read(self, data: bytes) -> _Chunk | None:
         try:
             chunk = _decoder.decode(data)
-        except msgspec.MsgspecError:
+        except UNREADABLE:
             self.failure = ModelError("the model service sent something that is no answer", kind="protocol")
             return None
         if chunk.error is not None:
@@ -202,13 +203,13 @@ def _appended(before: JSON, value: JSON) -> JSON:
 def _object(text: str) -> dict[str, JSON] | None:
     try:
         return msgspec.json.decode(text or "{}", type=dict[str, Any])
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return None
 
 
 def _count(fields: JSON, name: str) -> int:
     value = cast("dict[str, Any]", fields).get(name) if isinstance(fields, dict) else None
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
 _decoder = msgspec.json.Decoder(_Chunk)

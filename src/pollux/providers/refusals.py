@@ -7,6 +7,7 @@ import msgspec
 
 from pollux.core.errors import ModelError, ModelErrorKind
 from pollux.core.messages import JSON
+from pollux.providers.unreadable import UNREADABLE
 
 NEVER = math.inf
 """A `retry_after` that says: not by waiting."""
@@ -45,7 +46,7 @@ def refusal(
     """The error for an answer that is not 200. `error_in` finds the service's own in its body, `reported` reads it."""
     try:
         answer: JSON = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNREADABLE:
         answer = None
     error = error_in(answer)
     if error is None:
