@@ -4,6 +4,7 @@ With `--stream` it looks at a captured output of `pollux run` instead, and says 
 """
 
 import argparse
+import errno
 import os
 import sys
 from pathlib import Path
@@ -127,7 +128,8 @@ def _check_stream(name: str, format_: "Format", *, as_json: bool) -> int:
     from pollux.cli.doctor.stream import check
 
     try:
-        # By its number: `sys.stdin` is not there where somebody closed it.
+        if name == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         with open(0 if name == "-" else name, "rb", closefd=name != "-") as file:
             count, violations = check(_lines_of(file), format_)
     except OSError as problem:
