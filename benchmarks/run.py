@@ -83,7 +83,7 @@ def measure(reps: int) -> dict[str, dict[str, list[float]]]:
                     put(client, job(client, base, JOURNAL, {"kind": "sqlite", "path": f"{folder}/bench.db"}))
             for name, statement in (("pass", "pass"), ("import", "import pollux")):
                 found["ours"].setdefault(f"{name}.cpu_ms", []).append(child_cpu(statement))
-            put("ours", {"command": command_line(base)})
+            put("ours", {"command": command_line(base), **gemini_cli(base)})
             print(f"repetition {rep + 1} of {reps}", file=sys.stderr)
     return found
 
@@ -153,6 +153,35 @@ def command_line(base: str) -> dict[str, float]:
         }
 
 
+def gemini_cli(base: str) -> dict[str, dict[str, float]]:
+    """Gemini CLI from the spawn to the first piece of its answer, where `make interop` has installed it."""
+    sys.path.insert(0, str(HERE.parent))
+    from tests.interop.peers import CLI_VERSION, GeminiCli
+
+    program = Path(sys.prefix) / "interop" / f"gemini-cli-{CLI_VERSION}" / "node_modules/.bin/gemini"
+    if not program.exists():
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        cli = GeminiCli(program, Path(folder), base)
+        cli.settle_in()
+        command = [str(program), "-p", "hello", "-m", "gemini-2.5-flash", "--output-format", "stream-json"]
+        start = time.monotonic()
+        with subprocess.Popen(
+            command,
+            cwd=cli.workspace,
+            env=cli.environment("bench"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdout is not None
+            taken = next((time.monotonic() - start for line in process.stdout if b'"assistant"' in line), None)
+            process.stdout.read()
+        if taken is None:
+            raise SystemExit("Gemini CLI said nothing")
+    return {"gemini_cli": {"first_ms": taken * 1e3}}
+
+
 def first_byte(command: list[str], environ: dict[str, str], cwd: str) -> float:
     start = time.monotonic()
     with subprocess.Popen(command, env=environ, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -202,6 +231,10 @@ def report(found: dict[str, dict[str, list[float]]]) -> str:
             of("ours", "cold.rss_mb"), 45, "MB"),
         ratio("cold start of a program to its first token", "cold.ttft_ms", 1, "ms"),
         against("`pollux run`, cold, to its first token", of("floor", "cold.ttft_ms"), "command.first_ms", 1),
+        *([row("Gemini CLI 0.61, cold, to its first token", f"{of('floor', 'cold.ttft_ms'):.3g} ms",
+               f"{of('ours', 'gemini_cli.first_ms'):.0f} ms",
+               f"{of('ours', 'gemini_cli.first_ms') / of('floor', 'cold.ttft_ms'):.2f} ×", 0, 0, "")]
+          if "gemini_cli.first_ms" in found["ours"] else []),
         against("`pollux run` without a key, to the error (floor: `python -c print()`)",
                 of("ours", "command.pass_ms"), "command.keyless_ms", 1.6),
         against("`pollux --version` (floor: `python -c print()`)",

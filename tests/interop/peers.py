@@ -126,7 +126,7 @@ class GeminiCli:
         process = subprocess.Popen(
             [str(self.program), *arguments],
             cwd=self.workspace,
-            env=self._environment(key),
+            env=self.environment(key),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -144,7 +144,8 @@ class GeminiCli:
         """The files in which it keeps its conversations."""
         return sorted((self.home / ".gemini/tmp").glob("*/chats/session-*.jsonl"))
 
-    def _environment(self, key: str) -> dict[str, str]:
+    def environment(self, key: str) -> dict[str, str]:
+        """What it is started with: its own home, and the one address it may ask."""
         return {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
