@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
+from tests.cli.conformance.suite import PROVIDERS
 
 from pollux.cli.models import SOME
 from pollux.config import SETTINGS, ProviderName, provider_of
@@ -62,3 +63,9 @@ def test_a_provider_passes_the_suite_that_all_of_them_pass(name: ProviderName):
     file, _, suite = LISTED[name]["conformance"].partition("::")
     bound = getattr(import_module(file.removesuffix(".py").replace("/", ".")), suite)
     assert issubclass(bound, ProviderSuite) and "lab" in vars(bound)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "ollama"])
+def test_a_provider_is_held_to_the_command_lines_contract_too(name: ProviderName):
+    """Ollama speaks OpenAI's format, through the same code."""
+    assert name in [provider_of(provider.model) for provider in PROVIDERS]
