@@ -76,7 +76,12 @@ PARTS: tuple[Part, ...] = (model, chat)
 
 def main(argv: list[str]) -> int:
     """Run the demo until the person leaves; Ctrl-C and Ctrl-D both end it cleanly."""
-    parser = argparse.ArgumentParser(prog="pollux demo", description="A chat with a demo model. Ctrl-D leaves.")
+    parser = argparse.ArgumentParser(
+        prog="pollux demo",
+        description="A chat with a demo model. Ctrl-D leaves.",
+        epilog="examples:\n  pollux demo\n  GEMINI_API_KEY=… pollux demo    with the real model",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="pollux-demo-") as home:
         try:

@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_PORT = 8643
+EXAMPLES = """\
+examples:
+  pollux emulator gemini
+  pollux emulator gemini --port 0 --seed 7
+  GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8643 pollux run "Say hello"
+"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,12 @@ def _talk(text: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="pollux emulator", description="A Gemini here: demo model, rule-based.")
+    parser = argparse.ArgumentParser(
+        prog="pollux emulator",
+        description="A Gemini here: demo model, rule-based.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("service", nargs="?", default="gemini", choices=["gemini", "workspace", "all"])
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 picks a free one (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1")
