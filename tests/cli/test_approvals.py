@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import jsonschema_rs
 import pytest
@@ -345,11 +346,13 @@ def test_a_question_may_be_answered_after_the_time_of_its_command(online: Place)
     assert done.returncode == 0 and (online.cwd / "made.txt").exists(), done
 
 
-def test_what_the_run_was_told_besides_is_said_again_for_its_rest(online: Place):
-    question = asked(online, 'call shell {"command":"touch made.txt"} then call shell {"command":"touch more.txt"}')
-    done = online.process("approvals", "approve", question, "--allow", "shell", "--system-prompt", "Be brief.")
-    assert done.returncode in (0, 3), done
-    assert (online.cwd / "made.txt").exists()
+def test_the_rest_is_told_what_the_run_was_begun_with(online: Place):
+    done = online.process("run", TOUCH, "--output-format", "json", "--system-prompt", "Speak like a pirate.")
+    question = json.loads(done.stdout)["approvals"][0]["id"]
+    assert online.process("approvals", "approve", question, "--allow", "shell").returncode == 0
+    with urlopen(online.environ["GOOGLE_GEMINI_BASE_URL"] + "/_emulator/requests") as answer:
+        bodies = [json.dumps(request) for request in json.load(answer)]
+    assert sum("Speak like a pirate." in body for body in bodies[-2:]) == 2
 
 
 def test_a_run_that_nobody_wants_any_more_is_stopped_and_the_session_goes_on(online: Place):

@@ -297,3 +297,13 @@ async def test_a_question_runs_out_when_its_time_has_come(bench: Bench):
             assert ((await agent.resume()).text, SENT) == ("Too late.", [])
         with pytest.raises(Misfit, match="expired"):
             await agent.answer(result.approvals[0], True)
+
+
+async def test_whoever_goes_on_without_instructions_says_those_of_the_run(bench: Bench):
+    async with bench.agent(SEND, instructions="Speak like a pirate.", tools=[send], on_approval="defer") as asking:
+        await asking.send("Mail Bob")
+    options: dict[str, Any] = {"tools": [send], "on_approval": "defer", "session_id": asking.session_id}
+    async with bench.agent(reply("Arr."), instructions="", **options) as later:
+        await later.answer((await later.approvals())[0], True)
+        assert (await later.resume()).text == "Arr."
+    assert bench.system() == "Speak like a pirate."

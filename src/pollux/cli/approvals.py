@@ -209,7 +209,7 @@ def _parser() -> argparse.ArgumentParser:
     for add in (approve, reject):
         add("--output-format", choices=FORMATS, default="text", help="as in `pollux run` (default: text)")
         add("--timeout", type=seconds, default=DEFAULT_TIMEOUT, metavar="SECONDS", help="default: %(default)g")
-        add("--system-prompt", default="", metavar="TEXT", help="the one that the run was begun with, for its rest")
+        add("--system-prompt", default="", metavar="TEXT", help="another one than the run was begun with, for its rest")
         add("--allow", action="append", default=[], metavar="RULE", help="as in `pollux run`, for its rest")
         add("--policy", type=Path, metavar="FILE")
     return parser

@@ -50,7 +50,7 @@ class Given:
     system_prompt: str = ""
     allow: tuple[str, ...] = ()
     policy: Path | None = None
-    """What `pollux run` was told besides. It is not kept with the run: whoever goes on says it again."""
+    """Rules are not kept with a run: whoever goes on says them again, or is asked again."""
 
 
 @dataclass(frozen=True, slots=True)

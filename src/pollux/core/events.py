@@ -39,6 +39,7 @@ class RunStarted:
     head: int = 0
     compressed: Compressed | None = None
     context_tokens: int = 0
+    instructions: str = ""
     at: Instant
 
 

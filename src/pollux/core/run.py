@@ -186,6 +186,8 @@ class Run:
     compressed: Compressed | None
     context_tokens: int
 
+    instructions: str = ""
+    """What the model is told first, where this run was given its own: whoever goes on with it says the same."""
     version: int = 1
     epoch: int = 0
     driver: str = ""

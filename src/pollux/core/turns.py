@@ -28,6 +28,7 @@ def begin(event: RunStarted) -> Run:
         head=event.head,
         compressed=event.compressed,
         context_tokens=event.context_tokens,
+        instructions=event.instructions,
         messages=(event.prompt,),
         closing=spent(event.limits.model_calls, 0, event.at),
     )

@@ -68,6 +68,8 @@ class Start:
     live: bool = False
     parent: Parent | None = None
     run_id: RunId | None = None
+    instructions: str = ""
+    """In place of the profile's, for this run and whoever goes on with it."""
     title: str = ""
     """What a new thread is called, and in which directory it is begun."""
     project: str = ""
@@ -329,6 +331,7 @@ class Engine:
             head=thread.head,
             compressed=thread.compressed,
             context_tokens=thread.context_tokens,
+            instructions=start.instructions,
             at=now,
         )
         first: list[Event] = [began]

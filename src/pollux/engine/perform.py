@@ -248,8 +248,8 @@ def _action_failed(action: Action, code: str, message: str, at: Instant) -> Acti
 
 
 async def fixed_instructions(run: Run, profile: Profile) -> str:
-    """The profile's own text."""
-    return profile.instructions
+    """The run's own text, or the profile's."""
+    return run.instructions or profile.instructions
 
 
 def request_for(

@@ -333,7 +333,13 @@ class Agent:
 
     async def _open(self) -> Session:
         session = Session(
-            self._setup, price=self._price, log=self._log, on_approval=self._on_approval, defers=self._defers
+            self._setup,
+            # A text is kept with the run; what a function says is asked of the function, each time.
+            instructions=self._instructions if isinstance(self._instructions, str) else "",
+            price=self._price,
+            log=self._log,
+            on_approval=self._on_approval,
+            defers=self._defers,
         )
         await session.open(self._instruct)
         return session
@@ -367,7 +373,8 @@ class Agent:
         """The instructions for the next model call, and what is to be known about skills."""
         making = self._instructions
         if isinstance(making, str):
-            text: object = making
+            # Who goes on with a run without a word of their own says what it was begun with.
+            text: object = making or run.instructions
         else:
             around = ToolContext(run.user, run.origin, run.id, ActionId(""), run.thread_id, run.deadline)
             context = await self._widen(around, False)

@@ -58,7 +58,17 @@ class Session:
 
     user = USER
 
-    def __init__(self, setup: Setup, *, price: Cost, log: LogTap, on_approval: OnApproval | None, defers: bool) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        instructions: str,
+        price: Cost,
+        log: LogTap,
+        on_approval: OnApproval | None,
+        defers: bool,
+    ) -> None:
+        self._instructions = instructions
         self.loop = asyncio.get_running_loop()
         self._setup = setup
         self._price = price
@@ -134,6 +144,7 @@ class Session:
             origin=str(self._setup.cwd),
             interactive=self._is_interactive,
             live=True,
+            instructions=self._instructions,
             run_id=RandomIds().run_id(),
             title=title_of(message),
             project=str(self._setup.cwd),
