@@ -52,9 +52,6 @@ def hits(ended: Ended, place: Place) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda provider: provider.name)
 def test_no_fault_brings_a_key_to_light(provider: Provider, warm: Warm, tmp_path: Path, emulator: Emulator):
-    if not provider.is_here:
-        pytest.skip(f"there is no provider {provider.name} yet")
-
     def one(number: int, fault: str) -> list[str]:
         source, format_ = SOURCES[number % 4], FORMATS[number // 4 % 4]
         place, flags = with_key(tmp_path / fault, emulator.url, provider, source)

@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,10 +34,6 @@ class Provider:
     key: str
     """The variable that holds its key."""
     file_key: str
-
-    @property
-    def is_here(self) -> bool:
-        return find_spec(f"pollux.providers.{self.name}") is not None
 
 
 GEMINI = Provider("gemini", "gemini-3.8-flash", "GEMINI_API_KEY", "api_key")
@@ -157,11 +152,6 @@ class CommandLineSuite:
     """The contract, for one provider."""
 
     provider: Provider
-
-    @pytest.fixture(autouse=True)
-    def _is_here(self) -> None:
-        if not self.provider.is_here:
-            pytest.skip(f"there is no provider {self.provider.name} yet")
 
     @pytest.fixture
     def run(self, warm: Warm, here: Place) -> Callable[..., dict[str, Told]]:
