@@ -45,8 +45,8 @@ class ProviderLab:
     def request(self, *said: str | Message, fault: str = "", **settings: Any) -> ModelRequest:
         """A request of these messages, answered with this fault. Where silence is the fault, it is soon given up."""
         messages = [user(one) if isinstance(one, str) else one for one in said]
-        idle = 0.3 if fault.startswith(("idle", "silent")) else 20.0
-        waits: dict[str, Any] = {"idle_seconds": idle, "total_seconds": 30.0}
+        idle = 0.3 if fault.startswith(("idle", "silent")) else 5.0
+        waits: dict[str, Any] = {"idle_seconds": idle, "total_seconds": 10.0}
         model = f"{self.model}--{fault}" if fault else self.model
         return ModelRequest(model, Turns(messages), **(waits | settings))
 
