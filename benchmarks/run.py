@@ -40,8 +40,8 @@ JOURNAL = [{"id": "journal", "kind": "seq", "scenario": "tool", "threads": "fres
 REASONS = """\
 What stands at its budget or over it, and why:
 
-- Hello. Three runs on the same day measured 2.00, 1.95 and 2.02 ×, where 1.67 × was measured before; the tree of then and
-  the one of now, side by side in one run, both take 0.29 to 0.30 ms. It stands at its budget.
+- Hello. Three runs on the same day measured 2.00, 1.95 and 2.02 ×, where 1.67 × was measured before; the tree of then
+  and the one of now, side by side in one run, both take 0.29 to 0.30 ms. It stands at its budget.
 - One tool round. Eleven facts are judged one by one, a decision is made on canonical arguments, and four commits are
   written. What is left is spread over some eight hundred calls of Python, a tenth of it the garbage collector's. From
   run to run it measures 1.9 to 2.3 ×.
