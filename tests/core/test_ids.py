@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollux.core.ids import RunId, grant_id, run_of
+from pollux.core.ids import RunId, grant_id, is_thread_id, run_of
 from pollux.core.run import action_id, approval_id
 
 RUN = RunId("run_01J")
@@ -19,6 +19,11 @@ def test_names_are_derived_in_this_form():
     assert action_id(RUN, 2, 0, 3) == "act_01J_2.0.3"
     assert approval_id(action) == "apr_01J_2.0"
     assert grant_id(approval_id(action), 1) == "gnt_01J_2.0_1"
+
+
+def test_a_threads_name_leads_nowhere_else():
+    assert all(is_thread_id(text) for text in ("thr_01J", "2026-01-01T10.a", "x" * 128))
+    assert not any(is_thread_id(text) for text in ("", "../x", ".hidden", "a/b", "a b", "x" * 129, "a\n"))
 
 
 @given(stems, small, small, small)

@@ -77,6 +77,9 @@ def _run(arguments: list[str]) -> int:
 
         if refused(rest):
             return 1
+        from pollux.cli.early import heed
+
+        heed()
     if command not in COMMANDS:
         if command:
             print(f"pollux: there is no command {command!r}\n", file=sys.stderr)

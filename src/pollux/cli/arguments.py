@@ -26,6 +26,16 @@ def positive(text: str) -> int:
     return number
 
 
+def session(text: str) -> str:
+    """A session to go on with, for argparse."""
+    from pollux.core.ids import is_thread_id
+
+    if not is_thread_id(text):
+        listed = "`pollux sessions list --all` lists the ids"
+        raise argparse.ArgumentTypeError(f"expected an id, or latest, found {text[:80]!r}. {listed}")
+    return text
+
+
 def missing_key(model: str, settings: "Settings") -> str:
     """Why the model cannot be asked, for want of a key; empty where it can. Raises ConfigError for no model's name."""
     from pollux.config import explain_missing, model_ref

@@ -35,11 +35,11 @@ class Outlet:
         if sys.__stdout__ is None:  # pyright: ignore[reportUnnecessaryComparison]  Closed before we were started.
             raise Unwritable("it is closed")
         sys.stdout.flush()
-        self._fd = os.dup(1)
+        self.descriptor = os.dup(1)
         # Not for children.
-        os.set_inheritable(self._fd, False)
+        os.set_inheritable(self.descriptor, False)
         os.dup2(2, 1)
-        self.is_terminal = os.isatty(self._fd)
+        self.is_terminal = os.isatty(self.descriptor)
         self._kept = bytearray()
 
     def write(self, data: bytes) -> None:
@@ -68,7 +68,7 @@ class Outlet:
 
     def _send(self) -> None:
         try:
-            sent = os.write(self._fd, self._kept[:_PIECE])
+            sent = os.write(self.descriptor, self._kept[:_PIECE])
         except BrokenPipeError:
             self._kept.clear()
             raise Closed from None
@@ -85,7 +85,7 @@ class Outlet:
         import select
 
         poll = select.poll()
-        poll.register(self._fd, select.POLLOUT)
+        poll.register(self.descriptor, select.POLLOUT)
         return bool(poll.poll(max(0.0, seconds) * 1000))
 
     async def _room(self) -> None:
@@ -93,8 +93,8 @@ class Outlet:
 
         loop = get_running_loop()
         ready: asyncio.Future[None] = loop.create_future()
-        loop.add_writer(self._fd, lambda: ready.done() or ready.set_result(None))
+        loop.add_writer(self.descriptor, lambda: ready.done() or ready.set_result(None))
         try:
             await ready
         finally:
-            loop.remove_writer(self._fd)
+            loop.remove_writer(self.descriptor)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pollux.cli.arguments import missing_key, positive, seconds
+from pollux.cli.arguments import missing_key, positive, seconds, session
+from pollux.cli.early import heed
 from pollux.cli.outlet import Closed, Outlet, Unwritable
 from pollux.cli.streams import fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
@@ -72,6 +73,7 @@ def main(argv: list[str]) -> int:
         asked = _asked(arguments, settings, model, cwd)
         # Taken before anything else is imported: also what prints then prints elsewhere.
         outlet = Outlet()
+        heed(outlet.descriptor)
     except Unwritable as problem:
         print(f"pollux: standard output cannot be written ({problem})", file=sys.stderr)
         return 1
@@ -142,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", "--model-name", dest="model", metavar="NAME")
     add("--system-prompt", metavar="TEXT")
     add("--system-prompt-file", type=Path, metavar="FILE")
-    add("--session", metavar="ID|latest", help="go on with a session")
+    add("--session", type=session, metavar="ID|latest", help="go on with a session")
     add("--api-key", dest="api_key", metavar="KEY", help="better in the environment: others can see arguments")
     add("--allow", action="append", default=[], metavar="RULE", help="tool, tool:subject, or shell:command prefix")
     add("--allowed-tools", action="append", default=[], metavar="RULES", help="the same, separated by commas")

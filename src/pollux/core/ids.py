@@ -1,5 +1,6 @@
 """Names of things. Random ids come from the engine; derived ones are made here, so a replay names things alike."""
 
+import re
 from typing import NewType
 
 UserId = NewType("UserId", str)
@@ -11,6 +12,11 @@ GrantId = NewType("GrantId", str)
 
 Instant = float
 """Seconds since the epoch, UTC. The core never reads a clock: events bring their time with them."""
+
+
+def is_thread_id(text: str) -> bool:
+    """Whether it could name a thread: nothing that leads elsewhere as a path or a pattern."""
+    return re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", text) is not None
 
 
 def grant_id(approval: ApprovalId, position: int) -> GrantId:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
 from pollux.bootstrap import memory_store
 from pollux.core.errors import ValidationError
+from pollux.core.ids import is_thread_id
 from pollux.core.prices import Price
 from pollux.core.profile import Limits
 from pollux.engine.ports import Clock, Store
@@ -76,7 +77,7 @@ def session_id(given: str | None) -> str | None:
     """An id of a session to go on with. Raises ValidationError for what could not be one."""
     if given is None:
         return None
-    if not isinstance(cast("object", given), str) or not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}", given):
+    if not isinstance(cast("object", given), str) or not is_thread_id(given):
         raise ValidationError(
             f"session_id must be an id of letters, digits, '-', '_' and '.', found {_shown(given)}."
             " `await agent.list_sessions()` lists the ids"

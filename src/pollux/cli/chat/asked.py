@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pollux.cli.arguments import missing_key, seconds
+from pollux.cli.arguments import missing_key, seconds, session
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.profile import DEFAULT_MODEL
 
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", "--model-name", dest="model", metavar="NAME")
     add("--system-prompt", metavar="TEXT")
     add("--system-prompt-file", type=Path, metavar="FILE")
-    add("--session", metavar="ID|latest", help="go on with a session")
+    add("--session", type=session, metavar="ID|latest", help="go on with a session")
     add("--api-key", dest="api_key", metavar="KEY", help="better in the environment: others can see arguments")
     add("--allow", action="append", default=[], metavar="RULE", help="tool, tool:subject, or shell:command prefix")
     add("--policy", type=Path, metavar="FILE", help="rules in TOML, ours or Gemini CLI's")
