@@ -130,3 +130,8 @@ def test_a_refusal_that_quotes_the_key_is_masked(warm: Warm, tmp_path: Path, for
 def test_a_short_key_masks_no_ordinary_words(warm: Warm, tmp_path: Path, emulator: Emulator):
     place = Place(tmp_path, **keys(emulator.url, "demo"))
     assert warm.run(place, "say a demo of demos").text == "a demo of demos"
+
+
+def test_a_short_key_that_is_no_word_is_masked_all_the_same(warm: Warm, tmp_path: Path, emulator: Emulator):
+    place = Place(tmp_path, **keys(emulator.url, "k3y-4"))
+    assert warm.run(place, "say it is k3y-4 here").text == "it is [redacted] here"

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from pollux.core.redact import MASK, Secret, forms_of
 
-SHORTEST = 8
-"""Shorter ones are no keys of a real service but words like `demo`, and an answer may well hold those."""
+LONGEST_WORD = 7
+"""A key this short and made of letters alone is a word like `demo`, no key of a real service: an answer may hold it."""
 
 
 class Mask:
@@ -14,7 +14,7 @@ class Mask:
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
-        kept = [secret for secret in secrets if len(secret.reveal()) >= SHORTEST]
+        kept = [secret for secret in secrets if not _is_word(secret.reveal())]
         self._forms = sorted({form for secret in kept for form in forms_of(secret)}, key=len, reverse=True)
         self._kept = ""
 
@@ -49,6 +49,10 @@ class Mask:
         """What was held back, when nothing more comes."""
         rest, self._kept = self._kept, ""
         return rest
+
+
+def _is_word(key: str) -> bool:
+    return len(key) <= LONGEST_WORD and key.isalpha()
 
 
 def _overlap(text: str, form: str) -> int:
