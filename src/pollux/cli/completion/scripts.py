@@ -8,6 +8,7 @@ BASH = """\
 # Completion for bash, made by `pollux completion bash`.
 _pollux() {{
     local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} where=pollux words= word index
+    local IFS=$' \\t\\n'
     if [[ $cur == = ]]; then
         cur=
     elif [[ $prev == = ]]; then
@@ -31,7 +32,8 @@ _pollux() {{
 {words}
         esac
     fi
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    # Nothing to offer is no failure: under `set -e` it would end the shell.
+    COMPREPLY=($(compgen -W "$words" -- "$cur")) || true
 }}
 complete -o default -F _pollux pollux
 """
@@ -77,7 +79,23 @@ if [[ $funcstack[1] == _pollux ]]; then
 fi
 """
 
-FISH_HEAD = "# Completion for fish, made by `pollux completion fish`.\ncomplete -c pollux -f\n"
+FISH = """\
+# Completion for fish, made by `pollux completion fish`.
+function __pollux_at
+    set -l where pollux
+    set -l words (commandline -opc)
+    set -e words[1]
+    for word in $words
+        switch "$where $word"
+            case {commands}
+                set where "$where $word"
+        end
+    end
+    test "$where" = "$argv"
+end
+complete -c pollux -f
+{lines}
+"""
 
 
 def bash(root: Command) -> str:
@@ -111,18 +129,11 @@ def zsh(root: Command) -> str:
 
 def fish(root: Command) -> str:
     """The script for fish."""
-    lines: list[str] = []
-    for command in root.walk():
-        here = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path[1:])
-        others = " ".join(below.path[-1] for below in command.commands)
-        before = f"{here}; and not __fish_seen_subcommand_from {others}" if here else "__fish_use_subcommand"
-        lines += [_fish(before, f"-a {below.path[-1]}", below.said) for below in command.commands]
-        if command.choices:
-            lines.append(_fish(here, f"-a {_fish_quoted(' '.join(command.choices))}"))
-        elif here and not command.commands:
-            lines.append(_fish(here, "-F"))
-        lines += [_fish(here, _fish_option(option), option.said) for option in command.options]
-    return FISH_HEAD + "".join(lines)
+    every = list(root.walk())
+    return FISH.format(
+        commands=" ".join(_fish_quoted(" ".join(command.path)) for command in every[1:]),
+        lines="\n".join(line for command in every for line in _fish_lines(command)),
+    )
 
 
 # Tables
@@ -181,9 +192,16 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _fish(when: str, does: str, said: str = "") -> str:
-    described = f" -d {_fish_quoted(said)}" if said else ""
-    return f"complete -c pollux -n {_fish_quoted(when)} {does}{described}\n"
+def _fish_lines(command: Command) -> list[str]:
+    at = f"complete -c pollux -n '__pollux_at {' '.join(command.path)}'"
+    lines = [f"{at} -a {_fish_quoted(word)}{_fish_said(said)}" for word, said in _said_words(command)]
+    # Nothing to offer: what follows may well be a file.
+    lines = lines or [f"{at} -F"]
+    return lines + [f"{at} {_fish_option(option)}{_fish_said(option.said)}" for option in command.options]
+
+
+def _fish_said(said: str) -> str:
+    return f" -d {_fish_quoted(said)}" if said else ""
 
 
 def _fish_option(option: Option) -> str:

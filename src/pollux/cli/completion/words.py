@@ -21,6 +21,10 @@ class Option:
     is_file: bool = False
 
 
+OWN: Final = (Option(("-h", "--help"), "show what there is"), Option(("-V", "--version"), "print the version"))
+"""What the program takes before any command. It has no parser of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A command with the words that may follow it."""
@@ -43,7 +47,8 @@ def commands() -> Command:
     from pollux.cli import COMMANDS
 
     listed = [_command(name, *home_and_meaning) for name, home_and_meaning in COMMANDS.items()]
-    return Command(("pollux",), commands=(*listed, Command(("pollux", "version"), "print the version")))
+    version = Command(("pollux", "version"), "print the version")
+    return Command(("pollux",), options=OWN, commands=(*listed, version))
 
 
 def read(parser: argparse.ArgumentParser, path: tuple[str, ...], said: str = "") -> Command:
