@@ -45,6 +45,7 @@ together: [the tutorial](../guides/tutorial.md) first, then one page for each pa
 NAMES: Final = {
     "Agents": ("Agent", "GeminiAgent", "Result", "RunFailed", "SessionContext", "Limits", "Price"),
     "Tools": ("tool", "define_tool", "ToolContext", "ToolError", "Reconciled", "files", "shell", "skill_dir"),
+    "Tools in one record": ("ToolDefinition", "ToolExecutionContext"),
     "Approvals and rules": ("ApprovalRequired", "Approve", "Reject", "Edit", "Rule"),
     "Messages, and files in a prompt": ("Message", "Text", "Blob", "FileRef"),
     "Sessions of Gemini CLI": ("load_session", "message_records_to_history"),

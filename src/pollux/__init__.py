@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pollux.sdk.gemini_cli.history import message_records_to_history
     from pollux.sdk.gemini_cli.sessions import load_session
     from pollux.sdk.result import Result, RunFailed
+    from pollux.tools.definition import ToolDefinition, ToolExecutionContext
     from pollux.tools.skills import skill_dir
     from pollux.tools.typed.tools import define_tool, tool
 
@@ -46,7 +47,9 @@ _HOMES = {
     "SessionNotFound": "core.errors",
     "Text": "core.messages",
     "ToolContext": "core.tools",
+    "ToolDefinition": "tools.definition",
     "ToolError": "core.errors",
+    "ToolExecutionContext": "tools.definition",
     "ValidationError": "core.errors",
     "define_tool": "tools.typed.tools",
     "files": "sdk.collect",
@@ -78,7 +81,9 @@ __all__ = [
     "SessionNotFound",
     "Text",
     "ToolContext",
+    "ToolDefinition",
     "ToolError",
+    "ToolExecutionContext",
     "ValidationError",
     "__version__",
     "define_tool",

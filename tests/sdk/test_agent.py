@@ -18,6 +18,7 @@ from pollux import (
     RunFailed,
     SessionContext,
     ToolContext,
+    ToolDefinition,
     ToolError,
     ValidationError,
     define_tool,
@@ -227,6 +228,19 @@ async def test_define_tool_takes_a_schema_and_an_action(bench: Bench):
     assert result.tool_calls[0].result == f"Hello Ada from {bench.cwd}"
 
 
+async def test_a_tool_definition_is_a_tool_and_is_told_who_asks(bench: Bench):
+    greeting = ToolDefinition(
+        name="greet",
+        description="Greet whoever asks.",
+        input_schema={"type": "object", "properties": {}},
+        side_effect=False,
+        execute=lambda context, args: f"Hello {context.uid}",
+    )
+    async with bench.agent(call("greet", {}), reply("Done."), tools=[greeting]) as agent:
+        result = await agent.send("?")
+    assert result.tool_calls[0].result == "Hello local"
+
+
 async def test_a_tools_own_error_goes_to_the_model(bench: Bench):
     @tool
     def look(place: str) -> str:
@@ -413,7 +427,7 @@ def test_the_public_names_are_these():
     )
     more = (
         "ApprovalRequired Approve Blob Edit FileRef Limits Message PolluxError Price Reconciled Reject Result Rule"
-        " RunFailed Text ValidationError __version__ files shell"
+        " RunFailed Text ToolDefinition ToolExecutionContext ValidationError __version__ files shell"
     )
     assert sorted(pollux.__all__) == sorted([*contract.split(), *more.split()])
     assert all(getattr(pollux, name) is not None for name in pollux.__all__)

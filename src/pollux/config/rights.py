@@ -5,7 +5,8 @@ Parsed strictly: a misspelt key in a rule could otherwise leave open what it was
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from urllib.parse import urlsplit
@@ -16,6 +17,23 @@ if TYPE_CHECKING:
     from pollux.core.policy import Rule
 
 Table = Mapping[str, Any]
+FileTier = Literal["user", "workspace"]
+
+WHOLE: Final = ("model_calls", "tokens", "compress_at")
+BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds")
+MOST: Final = 1_000_000_000
+"""Of any limit. Some thirty years in seconds: every deadline must still be a date."""
+
+PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenProfile:
+    """A profile as its file has it: not yet completed, its rules placed in the file's tier."""
+
+    where: str
+    table: Table
+    rules: tuple["Rule", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +41,7 @@ class Rights:
     """What a file grants and forbids. `limits` bound every profile from above; profiles and tools are as written."""
 
     tools: Mapping[str, Table] = field(default_factory=dict[str, Table])
-    profiles: Mapping[str, Table] = field(default_factory=dict[str, Table])
+    profiles: Mapping[str, WrittenProfile] = field(default_factory=dict[str, WrittenProfile])
     rules: tuple["Rule", ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
     page_origins: tuple[str, ...] = ()
@@ -32,13 +50,13 @@ class Rights:
 NO_RIGHTS: Final = Rights()
 
 
-def parse_rights(table: Table, *, tier: Literal["user", "workspace"], path: Path) -> Rights:
+def parse_rights(table: Table, *, tier: FileTier, path: Path) -> Rights:
     """The rights a file speaks of, its rules placed in the tier. Raises ConfigError."""
     return Rights(
         tools=_tables(table.get("tools", {}), where=f"[tools] in {path}"),
-        profiles=_profiles(table.get("profiles", {}), path=path),
+        profiles=_profiles(table.get("profiles", {}), tier=tier, path=path),
         rules=_rules(table.get("rules", []), tier=tier, path=path),
-        limits=_limits(table.get("limits", {}), path=path),
+        limits=read_limits(table.get("limits", {}), BOUNDS, where=f"[limits] in {path}"),
         page_origins=_origins(table.get("page", {}), path=path),
     )
 
@@ -48,33 +66,40 @@ def _tables(value: object, *, where: str) -> dict[str, Table]:
     return {name: _table(item, where=f"'{name}' of {where}") for name, item in named.items()}
 
 
-def _profiles(value: object, *, path: Path) -> dict[str, Table]:
+def _profiles(value: object, *, tier: FileTier, path: Path) -> dict[str, WrittenProfile]:
     from pollux.core.profile import Profile
 
-    profiles = _tables(value, where=f"[profiles] in {path}")
     known = {item.name for item in fields(Profile)} - {"name"}
-    for name, profile in profiles.items():
-        _check_names(profile, known, where=f"[profiles.{name}] in {path}")
-    return profiles
+    found: dict[str, WrittenProfile] = {}
+    for name, table in _tables(value, where=f"[profiles] in {path}").items():
+        where = f"[profiles.{name}] in {path}"
+        if not PROFILE_NAME.fullmatch(name):
+            raise ConfigError(f"{where}: a profile's name is up to 64 letters, digits, '_', '-' and '.'")
+        check_names(table, known, where=where)
+        rules = _rules(table.get("rules", []), tier=tier, path=path, profile=name)
+        found[name] = WrittenProfile(where, {key: table[key] for key in table if key != "rules"}, rules)
+    return found
 
 
-def _limits(value: object, *, path: Path) -> dict[str, float]:
-    where = f"[limits] in {path}"
+def read_limits(value: object, known: Collection[str], *, where: str) -> dict[str, float]:
+    """Limits by these names, each a number that can be kept. Raises ConfigError."""
     limits = _table(value, where=where)
-    _check_names(limits, ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds"), where=where)
+    check_names(limits, known, where=where)
     for name, bound in limits.items():
-        is_number = isinstance(bound, int | float) and not isinstance(bound, bool)
+        is_whole = isinstance(bound, int) and not isinstance(bound, bool)
+        is_number = is_whole or (isinstance(bound, float) and name not in WHOLE)
         # Written so that NaN, which is not larger than anything, is refused too.
-        if not is_number or not bound > 0:
-            raise ConfigError(f"{name} of {where} must be a number above 0")
+        if not is_number or not 0 < bound <= MOST:
+            kind = "whole number" if name in WHOLE else "number"
+            raise ConfigError(f"{name} of {where} must be a {kind} above 0 and at most {MOST}")
     return dict(limits)
 
 
 def _origins(value: object, *, path: Path) -> tuple[str, ...]:
     where = f"[page] in {path}"
     page = _table(value, where=where)
-    _check_names(page, ("origins",), where=where)
-    origins = _strings(page.get("origins", []), where=f"origins of {where}")
+    check_names(page, ("origins",), where=where)
+    origins = texts(page.get("origins", []), where=f"origins of {where}")
     for origin in origins:
         if not _is_origin(origin):
             raise ConfigError(f"origins of {where} must be exact, such as https://shop.example; '{origin[:80]}' is not")
@@ -89,26 +114,40 @@ def _is_origin(text: str) -> bool:
     return parts.scheme in ("http", "https") and "*" not in text and text == f"{parts.scheme}://{parts.netloc}" != "://"
 
 
-def _rules(value: object, *, tier: Literal["user", "workspace"], path: Path) -> tuple["Rule", ...]:
+def _rules(value: object, *, tier: FileTier, path: Path, profile: str = "") -> tuple["Rule", ...]:
+    section = f"profiles.{profile}.rules" if profile else "rules"
+    owner, prefix = (f" of [profiles.{profile}]", f"{profile}.") if profile else ("", "")
     if not isinstance(value, list):
-        raise ConfigError(f"rules in {path} must be a list of [[rules]] tables, found {kind_of(value)}")
-    entries = cast(list[object], value)
-    return tuple(
-        _rule(entry, tier=tier, name=f"{path.name}#{n}", path=path) for n, entry in enumerate(entries, start=1)
-    )
+        raise ConfigError(f"{section} in {path} must be a list of [[{section}]] tables, found {kind_of(value)}")
+    rules: list[Rule] = []
+    for n, entry in enumerate(cast(list[object], value), start=1):
+        where = f"rule {n}{owner} in {path}"
+        rule = _rule(entry, tier=tier, name=f"{path.name}#{prefix}{n}", where=where)
+        rules.append(_held_to(profile, rule, where=where) if profile else rule)
+    return tuple(rules)
 
 
-def _rule(value: object, *, tier: Literal["user", "workspace"], name: str, path: Path) -> "Rule":
+def _held_to(profile: str, rule: "Rule", *, where: str) -> "Rule":
+    """The rule for its own profile. One that is written for another could never speak, so it is a mistake."""
+    if not fnmatchcase(profile, rule.profile):
+        raise ConfigError(
+            f"profile of {where} is '{rule.profile[:80]}', so that the rule would never apply. Leave it away, or move"
+            " the rule to [[rules]]"
+        )
+    return replace(rule, profile=profile) if rule.profile == "*" else rule
+
+
+def _rule(value: object, *, tier: FileTier, name: str, where: str) -> "Rule":
     from pollux.core.policy import STRICTNESS, Rule
 
-    where = f"rule {name.rpartition('#')[2]} in {path}"
     written = dict(_table(value, where=where))
     # The tier follows from the file, never from what the file says of itself.
-    _check_names(written, {item.name for item in fields(Rule)} - {"tier"}, where=where)
-    if written.get("decision") not in STRICTNESS:
+    check_names(written, {item.name for item in fields(Rule)} - {"tier"}, where=where)
+    decision = written.get("decision")
+    if not isinstance(decision, str) or decision not in STRICTNESS:
         raise ConfigError(f"decision of {where} must be one of {', '.join(STRICTNESS)}")
     for key in {"subjects", "provenance"} & written.keys():
-        written[key] = _strings(written[key], where=f"{key} of {where}")
+        written[key] = texts(written[key], where=f"{key} of {where}")
     for key in {"tool", "args", "door", "profile", "user", "reason", "name"} & written.keys():
         if not isinstance(written[key], str):
             raise ConfigError(f"{key} of {where} must be text in quotes, found {kind_of(written[key])}")
@@ -135,18 +174,20 @@ def _table(value: object, *, where: str) -> Table:
     return cast(Table, value)
 
 
-def _strings(value: object, *, where: str) -> tuple[str, ...]:
+def texts(value: object, *, where: str) -> tuple[str, ...]:
+    """Several texts. Raises ConfigError."""
     # Where a list is asked for, one string is taken as a list of one.
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list):
         raise ConfigError(f"{where} must be a list of texts, found {kind_of(items)}")
-    texts = [item for item in cast(list[object], items) if isinstance(item, str)]
-    if len(texts) < len(cast(list[object], items)):
+    found = [item for item in cast(list[object], items) if isinstance(item, str)]
+    if len(found) < len(cast(list[object], items)):
         raise ConfigError(f"{where} must hold texts only")
-    return tuple(texts)
+    return tuple(found)
 
 
-def _check_names(table: Table, known: Collection[str], *, where: str) -> None:
+def check_names(table: Table, known: Collection[str], *, where: str) -> None:
+    """Raises ConfigError for a key that means nothing here."""
     for name in table:
         if name not in known:
             raise ConfigError(f"{where} holds '{name}', which means nothing there. Known: {', '.join(sorted(known))}")

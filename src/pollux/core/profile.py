@@ -1,8 +1,8 @@
 """An agent's definition by name: instructions, model, tools, rules, limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
@@ -43,3 +43,13 @@ class Profile:
     output_schema: Mapping[str, JSON] | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
     """Passed to the provider verbatim."""
+
+
+def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:
+    """The limits, none of them above what the configuration allows."""
+    tighter: dict[str, Any] = {}
+    for field_ in fields(Limits):
+        bound, own = bounds.get(field_.name), getattr(limits, field_.name)
+        if bound is not None and (own is None or bound < own):
+            tighter[field_.name] = int(bound) if field_.name in ("model_calls", "tokens") else bound
+    return replace(limits, **tighter) if tighter else limits

@@ -90,6 +90,10 @@ def _tools_of(item: object, workspace: Workspace) -> Iterable[Tool]:
         from pollux.tools.typed.tools import tool
 
         return [tool(item)]
+    from pollux.tools.definition import ToolDefinition, as_tool
+
+    if isinstance(item, ToolDefinition):
+        return [as_tool(item)]
     raise ValidationError(
         f"expected a function, a tool or a tool set, found {type(item).__name__}. Mark functions with @tool, or use"
         " define_tool"

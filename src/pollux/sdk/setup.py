@@ -7,7 +7,7 @@ for when the engine is opened: they may come later, and may change.
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -17,7 +17,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
-from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
+from pollux.core.profile import DEFAULT_MODEL, Limits, Profile, bounded
 from pollux.core.tools import Tool
 from pollux.core.windows import window_of
 from pollux.engine.engine import Engine
@@ -192,16 +192,6 @@ def _skills(given: "tuple[SkillDir, ...]") -> tuple[str, list[Tool]]:
 def _compress_at(share: float | None, model: str) -> int | None:
     """The share of the model's window, in tokens."""
     return None if share is None else max(1, int(share * window_of(model)))
-
-
-def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:
-    """The limits, none of them above what the configuration allows."""
-    tighter: dict[str, Any] = {}
-    for field_ in fields(Limits):
-        bound, own = bounds.get(field_.name), getattr(limits, field_.name)
-        if bound is not None and (own is None or bound < own):
-            tighter[field_.name] = int(bound) if field_.name in ("model_calls", "tokens") else bound
-    return replace(limits, **tighter) if tighter else limits
 
 
 def with_output(profile: Profile, schema: Mapping[str, JSON]) -> Profile:
