@@ -3,14 +3,11 @@
 import argparse
 import time
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pollux.cli.arguments import seconds
 from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, verb
-from pollux.cli.outlet import Outlet, Unwritable
-from pollux.cli.run import DEFAULT_TIMEOUT, FORMATS
-from pollux.core.errors import NotFound, PolluxError
+from pollux.cli.rest import add_options, rest_of, take_output
+from pollux.core.errors import NotFound
 
 if TYPE_CHECKING:
     from pollux.config import Settings
@@ -24,6 +21,7 @@ examples:
   pollux approvals show apr_1b2c3d_1.0
   pollux approvals approve apr_1b2c3d_1.0 --always
   pollux approvals reject apr_1b2c3d_1.0 --feedback "Not on the main branch"
+  POLLUX_TOKEN=… pollux approvals list --server https://agents.example.com
 
 exit codes: 0; 1 error, also when it was answered before; 2 usage; 3 waiting for another approval; 4 needs a person
 """
@@ -33,6 +31,10 @@ def main(argv: list[str]) -> int:
     """Run the command; the result is the exit code."""
     arguments = _parser().parse_args(argv)
     settings = settings_of(arguments)
+    if arguments.server is not None:
+        from pollux.cli.remote import answer_remotely
+
+        return answer_remotely(arguments, settings)
     match arguments.verb:
         case "list":
             return _list(arguments, settings)
@@ -69,26 +71,13 @@ def _show(arguments: argparse.Namespace, settings: "Settings") -> int:
 
 
 def _answer(arguments: argparse.Namespace, settings: "Settings") -> int:
-    try:
-        outlet = Outlet()
-    except Unwritable as problem:
-        raise PolluxError(f"standard output cannot be written ({problem})") from None
-    from pollux.cli.finish import Given, finish
+    outlet = take_output()
+    from pollux.cli.finish import finish
     from pollux.sdk.approvals import Approve, Reject
 
     is_yes = arguments.verb == "approve"
-    given = Given(
-        approval_id=arguments.id,
-        answer=Approve(always=arguments.always) if is_yes else Reject(arguments.feedback),
-        settings=settings,
-        format=arguments.output_format,
-        timeout=arguments.timeout,
-        config=None if arguments.config is None else str(settings.config),
-        system_prompt=arguments.system_prompt,
-        allow=tuple(arguments.allow),
-        policy=arguments.policy,
-    )
-    return finish(given, outlet)
+    answer = Approve(always=arguments.always) if is_yes else Reject(arguments.feedback)
+    return finish(arguments.id, answer, rest=rest_of(arguments, settings), outlet=outlet)
 
 
 async def _found(settings: "Settings", approval_id: str) -> "Question":
@@ -196,10 +185,10 @@ def _approval(question: "Question") -> "Approval":
 
 def _parser() -> argparse.ArgumentParser:
     parser, verbs = command("approvals", "Answer what runs wait for. An answer finishes the run.", EXAMPLES)
-    add = verb(verbs, "list", "List the questions that wait, newest first.", lists=True)
-    add("--limit", type=some, default=25, metavar="N", help="at most so many (default: 25)")
-    add = verb(verbs, "show", "Show one question whole: exactly what would run, and why it asks.", lists=True)
-    add("id", metavar="ID")
+    list_ = verb(verbs, "list", "List the questions that wait, newest first.", lists=True)
+    list_("--limit", type=some, default=25, metavar="N", help="at most so many (default: 25)")
+    show = verb(verbs, "show", "Show one question whole: exactly what would run, and why it asks.", lists=True)
+    show("id", metavar="ID")
     approve = verb(verbs, "approve", "Say yes, go on with the run and print the rest of its answer.")
     approve("id", metavar="ID")
     approve("--always", action="store_true", help="and always from now on, for these recipients")
@@ -207,9 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     reject("id", metavar="ID")
     reject("--feedback", default="", metavar="TEXT", help="why not; the model reads it")
     for add in (approve, reject):
-        add("--output-format", choices=FORMATS, default="text", help="as in `pollux run` (default: text)")
-        add("--timeout", type=seconds, default=DEFAULT_TIMEOUT, metavar="SECONDS", help="default: %(default)g")
-        add("--system-prompt", default="", metavar="TEXT", help="another one than the run was begun with, for its rest")
-        add("--allow", action="append", default=[], metavar="RULE", help="as in `pollux run`, for its rest")
-        add("--policy", type=Path, metavar="FILE")
+        add_options(add)
+    for add in (list_, show, approve, reject):
+        add("--server", metavar="URL", help="ask a running `pollux serve` instead of the store")
     return parser

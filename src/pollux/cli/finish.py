@@ -1,15 +1,18 @@
-"""Answer a question that a run waits for, and go on with the run as `pollux run` would have.
+"""Go on with a run of the command line that another command began, and tell it as `pollux run` would have.
 
-What was told before the run began to wait is not told again: the text, the calls and the result are those of the rest.
-A run that somebody else holds, or that came through another door, is theirs to go on with: its answer is only recorded.
+`finish` answers the question that a run waits for. What was told before the run began to wait is not told again: the
+text, the calls and the result are those of the rest. A run that somebody else holds, or that came through another door,
+is theirs to go on with: its answer is only recorded.
 """
 
 import asyncio
 import os
+from collections import deque
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pollux.bootstrap import Registry, open_store, running_engine
 from pollux.cli.allow import rules_for
@@ -17,12 +20,13 @@ from pollux.cli.answer import CliAgent
 from pollux.cli.asking import Terminal, has_terminal
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Outlet
+from pollux.cli.rest import Rest
 from pollux.cli.telling import Telling, Work, talk, tell
-from pollux.cli.writers import Format
-from pollux.config import Settings, read_settings
+from pollux.config import read_settings
 from pollux.core.errors import Misfit, NotFound, PolluxError, ValidationError
 from pollux.core.ids import run_of
 from pollux.core.run import Action, Run
+from pollux.engine.ports import Store
 from pollux.sdk import events
 from pollux.sdk.approvals import Approve, Reject
 from pollux.sdk.events import AgentEvent
@@ -35,22 +39,8 @@ if TYPE_CHECKING:
 DOOR = "cli"
 TOOLS = ("files", "shell")
 
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An answer, and how to tell what comes of it."""
-
-    approval_id: str
-    answer: Approve | Reject
-    settings: Settings
-    format: Format
-    timeout: float
-    config: str | None = None
-    """The configuration file, where one was named."""
-    system_prompt: str = ""
-    allow: tuple[str, ...] = ()
-    policy: Path | None = None
-    """Rules are not kept with a run: whoever goes on says them again, or is asked again."""
+Fate = Literal["now", "noted", "told"]
+"""What becomes of an event: it is told now, noted by the writer alone, or left out, since it was told before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +51,77 @@ class Waiting:
     told: tuple[AgentEvent, ...]
 
 
-def finish(given: Given, outlet: Outlet) -> int:
+def finish(approval_id: str, answer: Approve | Reject, *, rest: Rest, outlet: Outlet) -> int:
     """Record the answer and tell the rest on standard output; the result is the exit code, as of `pollux run`."""
-    mask = Mask(given.settings.secrets())
+    mask = Mask(rest.settings.secrets())
     try:
-        waiting = asyncio.run(_take(given, mask))
+        waiting = asyncio.run(_take(approval_id, answer, rest, mask))
     except PolluxError as problem:
         work = _failing(problem)
     else:
         if waiting is None:
             return 0
-        work = _going_on(given, waiting)
-    return tell(work, format_=given.format, outlet=outlet, mask=mask, timeout=given.timeout)
+        work = _finishing(waiting, approval_id, answer, rest)
+    return tell(work, format_=rest.format, outlet=outlet, mask=mask, timeout=rest.timeout)
 
 
-async def _take(given: Given, mask: Mask) -> Waiting | None:
+async def go_on(
+    run: Run,
+    rest: Rest,
+    telling: Telling,
+    fate_of: Callable[[AgentEvent], Fate],
+    *,
+    answer: tuple[str, Approve | Reject] | None = None,
+) -> None:
+    """Drive the run to its end and tell it, from its beginning on, each event as `fate_of` has it.
+
+    The answer to one of its questions is recorded first.
+    """
+    agent = await _agent(rest, run)
+    try:
+        telling.writer.begin(next((message.text for message in run.messages if message.role == "user"), ""))
+        if answer is not None:
+            await agent.answer(*answer)
+        async with aclosing(agent.resume_stream()) as stream:
+            async for event in stream:
+                match fate_of(event):
+                    case "now":
+                        await telling.read(event)
+                    case "noted":
+                        telling.writer.read(event)
+                    case "told":
+                        pass
+    finally:
+        await agent.aclose()
+
+
+async def is_held(run: Run, store: Store) -> bool:
+    """Whether a process that lives goes on with the run."""
+    return bool(run.driver) and await store.is_alive(run.driver)
+
+
+def heir(run: Run, *, held: bool) -> str:
+    """Who goes on with a run that is not ours."""
+    if held:
+        return f"The process that holds {run.id} goes on with it"
+    if run.door == "sdk":
+        return f"{run.id} is a script's: `await agent.resume()` in session {run.thread_id} goes on with it"
+    return f"{run.id} came through {run.door}: whoever serves that goes on with it"
+
+
+async def _take(approval_id: str, answer: Approve | Reject, rest: Rest, mask: Mask) -> Waiting | None:
     """The run, if it is ours to go on with. Of any other the answer is recorded here."""
-    answer, store = given.answer, open_store(given.settings)
+    store = open_store(rest.settings)
     # It knows no profile: it records, and drives nothing.
-    async with running_engine(given.settings, profiles={}, store=store) as engine:
-        run, action = await _asked(engine, given)
-        is_held = bool(run.driver) and await store.is_alive(run.driver)
-        if run.door == DOOR and not is_held:
+    async with running_engine(rest.settings, profiles={}, store=store) as engine:
+        run, action = await _asked(engine, approval_id, answer)
+        held = await is_held(run, store)
+        if run.door == DOOR and not held:
             journal = await engine.queries.journal(run.id, USER)
             telling = Translation(lambda _model, _usage: None)
             return Waiting(run, tuple(event for record in journal for event in telling.read(record)))
         await engine.resolve(
-            given.approval_id,
+            approval_id,
             "approved" if isinstance(answer, Approve) else "rejected",
             by=USER,
             user=USER,
@@ -95,13 +129,12 @@ async def _take(given: Given, mask: Mask) -> Waiting | None:
             scope="always" if isinstance(answer, Approve) and answer.always else None,
             args_hash=action.args_hash,
         )
-        talk(mask, f"recorded. {_heir(run, is_held=is_held)}")
+        talk(mask, f"recorded. {heir(run, held=held)}")
         return None
 
 
-async def _asked(engine: "Engine", given: Given) -> tuple[Run, Action]:
+async def _asked(engine: "Engine", approval_id: str, answer: Approve | Reject) -> tuple[Run, Action]:
     """What the question is about. Raises where it cannot be answered like that."""
-    approval_id = given.approval_id
     try:
         run = await engine.queries.run(run_of(approval_id), USER)
     except NotFound:
@@ -113,7 +146,7 @@ async def _asked(engine: "Engine", given: Given) -> tuple[Run, Action]:
     if status != "pending":
         code = "already_resolved" if status in ("approved", "rejected") else status
         raise Misfit(f"the question cannot be answered any more: it is {status}", code=code)
-    if isinstance(given.answer, Approve) and given.answer.always and not action.subjects:
+    if isinstance(answer, Approve) and answer.always and not action.subjects:
         raise ValidationError(
             f"{action.tool} names no recipient here that could always be allowed. Approve it without --always",
             code="no_recipient",
@@ -121,42 +154,32 @@ async def _asked(engine: "Engine", given: Given) -> tuple[Run, Action]:
     return run, action
 
 
-def _going_on(given: Given, waiting: Waiting) -> Work:
-    run = waiting.run
-    past = _to_tell(waiting, given.approval_id)
+def _finishing(waiting: Waiting, approval_id: str, answer: Approve | Reject, rest: Rest) -> Work:
+    # What it has told before comes first, in the same order.
+    past = deque(_to_tell(waiting, approval_id))
+
+    def fate_of(_: AgentEvent) -> Fate:
+        return past.popleft() if past else "now"
 
     async def work(telling: Telling) -> None:
-        agent = await _agent(given, run)
-        try:
-            telling.writer.begin(next((message.text for message in run.messages if message.role == "user"), ""))
-            await agent.answer(given.approval_id, given.answer)
-            at = -1
-            async with aclosing(agent.resume_stream()) as stream:
-                async for event in stream:
-                    at += 1
-                    if at >= len(past) or past[at] == "now":
-                        await telling.read(event)
-                    elif past[at] == "noted":
-                        telling.writer.read(event)
-        finally:
-            await agent.aclose()
+        await go_on(waiting.run, rest, telling, fate_of, answer=(approval_id, answer))
 
     return work
 
 
-async def _agent(given: Given, run: Run) -> CliAgent:
+async def _agent(rest: Rest, run: Run) -> CliAgent:
     """The agent that `pollux run` makes, in the directory where that was said."""
-    settings = read_settings(os.environ, cwd=Path(run.origin), flags={"config": given.config})
-    # The store is the one in which the question was found, whatever that directory says.
-    settings = replace(settings, store=given.settings.store, home=given.settings.home)
+    settings = read_settings(os.environ, cwd=Path(run.origin), flags={"config": rest.config})
+    # The store is the one in which the run was found, whatever that directory says.
+    settings = replace(settings, store=rest.settings.store, home=rest.settings.home)
     # Known before anything is recorded: an approved tool must not run for a model that cannot be told of it.
     providers = Registry(settings)
     providers(run.model)
     await providers.close()
     return CliAgent(
-        given.system_prompt,
+        rest.system_prompt,
         tools=TOOLS,
-        policy=[*rules_for(given.allow), *([given.policy] if given.policy else [])],
+        policy=[*rules_for(rest.allow), *([rest.policy] if rest.policy else [])],
         model=run.model,
         cwd=run.origin,
         session_id=run.thread_id,
@@ -166,13 +189,13 @@ async def _agent(given: Given, run: Run) -> CliAgent:
     )
 
 
-def _to_tell(waiting: Waiting, approval_id: str) -> list[str]:
-    """What to do with each event of the past: tell it `now`, have it `noted` by the writer alone, or leave it out.
+def _to_tell(waiting: Waiting, approval_id: str) -> list[Fate]:
+    """The fate of each event of the past.
 
     A call that has no result yet is noted: it is told together with its result.
     """
     still_open = {approval.id for approval in waiting.run.approvals} - {approval_id}
-    fates: list[str] = []
+    fates: list[Fate] = []
     calls: dict[str, list[int]] = {}
     for at, event in enumerate(waiting.told):
         match event:
@@ -198,12 +221,3 @@ def _failing(problem: PolluxError) -> Work:
         raise problem
 
     return work
-
-
-def _heir(run: Run, *, is_held: bool) -> str:
-    """Who goes on with a run that is not ours."""
-    if is_held:
-        return f"The process that holds {run.id} goes on with it"
-    if run.door == "sdk":
-        return f"{run.id} is a script's: `await agent.resume()` in session {run.thread_id} goes on with it"
-    return f"{run.id} came through {run.door}: whoever serves that goes on with it"

@@ -23,7 +23,8 @@ CODES = {"session_not_found": "not_found"}
 WORDS = {
     "session_not_found": "there is no such session. `pollux sessions list --all` lists those that there are",
     "thread_busy": "the session has a run that has not ended: it is at work, waits for an approval, or was interrupted."
-    " `pollux approvals list` lists what waits, `pollux sessions cancel ID` stops it",
+    " `pollux approvals list` lists what waits, `pollux sessions resume ID` goes on with it,"
+    " `pollux sessions cancel ID` stops it",
 }
 LAST_SECONDS = 2.0
 """How long a reader who has stopped reading is waited for when all is over."""

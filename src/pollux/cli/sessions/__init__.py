@@ -1,4 +1,4 @@
-"""`pollux sessions`: look at what was said, take it elsewhere, begin anew from the middle of it, or erase it."""
+"""`pollux sessions`: look at what was said, go on with it, take it elsewhere, fork it, or erase it."""
 
 import argparse
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.kept import Teller, changing, command, complete, count, here, json_text, settings_of, some, verb
+from pollux.cli.rest import add_options, rest_of, take_output
 from pollux.config import ConfigError
 from pollux.core.errors import Misfit, NotFound, SessionNotFound, ValidationError
 
@@ -24,9 +25,12 @@ EXAMPLES = """\
 examples:
   pollux sessions list --all
   pollux sessions show latest
+  pollux sessions resume latest
   pollux sessions export thr_1b2c3d --format markdown -o talk.md
   pollux sessions import session-2026-04-29T21-39-0b1c2d3e.jsonl
   pollux sessions delete thr_1b2c3d --yes
+
+exit codes: 0; 1 error; 2 usage; of `resume` those of `pollux run`
 """
 
 
@@ -34,6 +38,8 @@ def main(argv: list[str]) -> int:
     """Run the command; the result is the exit code."""
     arguments = _parser().parse_args(argv)
     settings = settings_of(arguments, makes=arguments.verb == "import")
+    if arguments.verb == "resume":
+        return _resume(arguments, settings)
     teller = Teller(settings)
     verbs = {
         "list": _list,
@@ -148,7 +154,14 @@ def _put(path: Path, data: bytes, *, force: bool) -> None:
         raise ValidationError(f"{path} cannot be written ({problem.strerror}). Give another name") from None
 
 
-# Taking in, forking, erasing.
+# Going on, taking in, forking, erasing.
+
+
+def _resume(arguments: argparse.Namespace, settings: "Settings") -> int:
+    outlet = take_output()
+    from pollux.cli.sessions.resume import resume
+
+    return resume(arguments.id, rest=rest_of(arguments, settings), outlet=outlet)
 
 
 def _import(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -> None:
@@ -206,8 +219,9 @@ def _delete(arguments: argparse.Namespace, settings: "Settings", teller: Teller)
             except Misfit as misfit:
                 # The one thing that keeps a session from being erased.
                 raise Misfit(
-                    f"session {arguments.id!r} has an open run. Answer what it asks (`pollux approvals list`), or stop"
-                    f" it (`pollux sessions cancel {arguments.id}`); then delete the session",
+                    f"session {arguments.id!r} has an open run. Answer what it asks (`pollux approvals list`), go on"
+                    f" with it (`pollux sessions resume {arguments.id}`), or stop it (`pollux sessions cancel"
+                    f" {arguments.id}`); then delete the session",
                     code=misfit.code,
                 ) from None
 
@@ -332,6 +346,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--limit", type=some, metavar="N", help="at most so many")
     add = verb(verbs, "show", "Show a session's messages.", lists=True)
     add("id", metavar="ID|latest")
+    add = verb(verbs, "resume", "Go on with a run whose process is gone, and print it as `pollux run` does.")
+    add("id", metavar="ID|latest", help="latest: the last one of this directory that was interrupted")
+    add_options(add)
     add = verb(verbs, "export", "Write a session to standard output or a file.")
     add("id", metavar="ID|latest")
     add("--format", choices=FORMATS, default="json", help="default: json, the one that `import` reads back whole")
