@@ -1,6 +1,7 @@
 """Watching: the journal, the text so far, then everything as it happens; once each, in order, to the end."""
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any, cast
@@ -8,13 +9,13 @@ from typing import Any, cast
 import pytest
 from tests.engine.builders import ADA, FakeTool, HeldTool, Lab, ask, settle, watched
 
-from pollux.core.events import ModelReplied
+from pollux.core.events import ModelReplied, RunCompleted
 from pollux.core.ids import RunId
 from pollux.core.machine import fold
 from pollux.core.messages import Message, Text
 from pollux.core.run import Run
 from pollux.engine.engine import Engine, Start
-from pollux.engine.feed import BACKLOG, Delta, Feed, Item, TurnRestarted, Watcher
+from pollux.engine.feed import BACKLOG, BLOCK, Delta, Feed, Item, Said, TurnRestarted, Watcher
 from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta, ThoughtDelta
 from pollux.engine.ports import Recorded
 from pollux.engine.watch import watch_feed
@@ -263,7 +264,7 @@ async def test_a_caller_who_leaves_in_the_middle_of_a_commit_stops_nothing(lab: 
     assert (await settle(engine, rows[0].run_id)).text == "Hi."
 
 
-async def test_a_stalled_watcher_s_backlog_is_bounded_and_complete(lab: Lab):
+async def test_a_stalled_watcher_keeps_a_place_instead_of_the_text_and_misses_nothing(lab: Lab):
     pieces = [f"{number} " for number in range(3 * BACKLOG)]
     speaker = Speaker()
     engine = await lab.engine(provider=speaker)
@@ -271,20 +272,95 @@ async def test_a_stalled_watcher_s_backlog_is_bounded_and_complete(lab: Lab):
     stalled = engine.watch(run.id)
     assert await anext(stalled)
     (feed,) = cast("list[Feed]", vars(engine)["_ledger"].feeds)
-    speaker.say(*pieces)
+    (backlog,) = feed.watchers
     quick = Viewer(engine, run)
+    for half in (pieces[:BACKLOG], pieces[BACKLOG:]):
+        speaker.think("hm ")
+        speaker.say(*half)
     await quick.shows("".join(pieces))
-    (backlog,) = [watcher for watcher in feed.watchers if len(_items_of(watcher)) > 1]
-    assert len(_items_of(backlog)) <= BACKLOG + 5
+    assert len(cast("Any", backlog)._items) <= 3
     speaker.end()
     async with asyncio.timeout(5):
         items = [item async for item in stalled]
-    assert text(items) == "".join(pieces)
-    await quick.end()
+    assert (text(items), text(items, "thought")) == ("".join(pieces), "hm hm ")
+    assert len([item for item in items if isinstance(item, Delta)]) == 4
+    assert text(await quick.end()) == "".join(pieces)
 
 
-def _items_of(watcher: Watcher) -> list[Item]:
-    return cast("Any", watcher)._items
+async def test_a_watcher_that_lags_a_little_gets_every_delta_as_it_came():
+    watcher, said = Watcher(), Said(1, 1)
+    for number in range(BACKLOG):
+        watcher.hear(said.add("text", f"{number} "), said)
+    assert [cast("Delta", item).text for item in await watcher.take()] == [f"{number} " for number in range(BACKLOG)]
+
+
+async def test_a_watcher_that_lags_by_long_deltas_keeps_a_place_too():
+    watcher, said = Watcher(), Said(1, 1)
+    for _ in range(8):
+        watcher.hear(said.add("text", "x" * (BLOCK // 4)), said)
+    assert len(cast("Any", watcher)._items) == 1
+    assert text(await watcher.take()) == "x" * 2 * BLOCK
+
+
+async def test_what_was_said_before_and_after_a_fact_stays_before_and_after_it():
+    watcher, said, fact = Watcher(), Said(1, 1), Recorded(7, RunCompleted(at=0))
+    for _ in range(2):
+        for number in range(2 * BACKLOG):
+            watcher.hear(said.add("text", f"{number} "), said)
+        watcher.put(fact)
+    items = await watcher.take()
+    assert [type(item) for item in items] == [Delta, Recorded, Delta, Recorded]
+    assert text(items) == "".join(f"{number} " for number in range(2 * BACKLOG)) * 2
+
+
+async def test_a_watcher_that_was_behind_can_fall_behind_again():
+    watcher, said, items = Watcher(), Said(1, 1), list[Item]()
+    for lag in (2 * BACKLOG, 1, 3 * BACKLOG, BACKLOG):
+        for number in range(lag):
+            watcher.hear(said.add("text", f"{number} "), said)
+        items += await watcher.take()
+    assert len(text(items)) == said.length
+
+
+async def test_a_stalled_watcher_hears_that_the_answer_began_anew(lab: Lab):
+    look, pieces = asyncio.Event(), [f"{number} " for number in range(3 * BACKLOG)]
+    engine = await lab.engine(held(look, chunks(pieces, stop="bad_call")), chunks([*pieces, "at last"]))
+    run = await ask(engine, live=True)
+    stalled = engine.watch(run.id)
+    assert await anext(stalled)
+    look.set()
+    await settle(engine, run)
+    async with asyncio.timeout(5):
+        items = [item async for item in stalled]
+    assert TurnRestarted(1, 2) in items
+    assert text(items) == "".join(pieces) + "at last"
+
+
+async def test_fifty_stalled_watchers_cost_no_more_than_the_text(lab: Lab):
+    size, speaker = 4 * 2**20, Speaker()
+    engine = await lab.engine(provider=speaker)
+    run = await ask(engine, live=True)
+    stalled = [engine.watch(run.id) for _ in range(50)]
+    for watcher in stalled:
+        await anext(watcher)
+    (feed,) = cast("list[Feed]", vars(engine)["_ledger"].feeds)
+    tracemalloc.start()
+    try:
+        for number in range(size // 512):
+            feed.show(1, 1, "text", f"{number:512}")
+        for watcher in stalled:
+            # Past the rest of the journal, into the text: now it holds what it took.
+            while not isinstance(await anext(watcher), Delta):
+                pass
+        held_now, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sum(len(delta.text) for delta in feed.shown()) == size
+    assert held_now < 3 * size
+    speaker.end()
+    for watcher in stalled:
+        await cast("Any", watcher).aclose()
+    await settle(engine, run)
 
 
 async def test_text_that_a_cancelled_answer_still_brings_is_not_shown(lab: Lab):

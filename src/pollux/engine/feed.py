@@ -1,12 +1,14 @@
 """What happens to one run, for those who are here: its head, its facts and the text on its way.
 
-Deltas are shown and never stored. A watcher that comes late gets the open turn's text so far.
+Deltas are shown and never stored. A watcher that comes late gets the open turn's text so far. That text is kept once:
+whoever falls behind keeps a place in it instead of a copy, so that fifty who stall cost no more than one.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelCalled
@@ -14,6 +16,8 @@ from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.model import Turns
 from pollux.engine.ports import Recorded
+
+Kind = Literal["text", "thought"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Delta:
     turn: int
     attempt: int
     offset: int
-    kind: Literal["text", "thought"]
+    kind: Kind
     text: str
 
 
@@ -38,41 +42,115 @@ class TurnRestarted:
 Item = Recorded | Delta | TurnRestarted
 
 BACKLOG = 256
-"""How many items a slow watcher may lag behind before its deltas are joined."""
-JOINED = 65_536
-"""How long a joined delta may grow: joining without end would cost the square of the answer's length."""
+"""How many items a slow watcher may lag behind before it keeps its place in the text instead of the text itself."""
+BLOCK = 65_536
+"""How many characters are joined into one piece: enough to make pieces few, little enough to be copied in a moment."""
+
+
+class Said:
+    """The text and thoughts of one attempt, in the order in which they came. Places count the characters of both."""
+
+    __slots__ = ("_blocks", "_kind", "_lengths", "_places", "_recent", "_size", "attempt", "length", "turn")
+
+    def __init__(self, turn: int, attempt: int) -> None:
+        self.turn = turn
+        self.attempt = attempt
+        self.length = 0
+        self._blocks: list[Delta] = []
+        self._places: list[int] = []
+        """Where each block begins."""
+        # What is not in a block yet: pieces of one kind, joined when somebody asks or there is enough of them.
+        self._recent: list[str] = []
+        self._kind: Kind = "text"
+        self._size = 0
+        self._lengths: dict[Kind, int] = {"text": 0, "thought": 0}
+
+    def add(self, kind: Kind, text: str) -> Delta:
+        """Some more was said."""
+        if kind != self._kind or self._size >= BLOCK:
+            self._close_block()
+            self._kind = kind
+        size, offset = len(text), self._lengths[kind]
+        self._recent.append(text)
+        self._size += size
+        self._lengths[kind] = offset + size
+        self.length += size
+        return Delta(self.turn, self.attempt, offset, kind, text)
+
+    def between(self, start: int, end: int) -> list[Delta]:
+        """What was said from one place to another, in few pieces. Whole blocks are shared, not copied."""
+        self._join_recent()
+        found: list[Delta] = []
+        first = max(bisect_right(self._places, start) - 1, 0)
+        for place, block in zip(self._places[first:], self._blocks[first:], strict=True):
+            found += _cut(block, start - place, end - place)
+        if self._recent:
+            place = self.length - self._size
+            found += _cut(self._block(), start - place, end - place)
+        return found
+
+    def _join_recent(self) -> None:
+        if len(self._recent) > 1:
+            self._recent = ["".join(self._recent)]
+
+    def _close_block(self) -> None:
+        if self._recent:
+            self._join_recent()
+            self._blocks.append(self._block())
+            self._places.append(self.length - self._size)
+            self._recent, self._size = [], 0
+
+    def _block(self) -> Delta:
+        return Delta(self.turn, self.attempt, self._lengths[self._kind] - self._size, self._kind, self._recent[0])
+
+
+def _cut(block: Delta, start: int, end: int) -> Iterator[Delta]:
+    """The part of a block between these places in it, if there is any."""
+    start, end = max(start, 0), min(end, len(block.text))
+    if start == 0 and end == len(block.text):
+        yield block
+    elif start < end:
+        yield Delta(block.turn, block.attempt, block.offset + start, block.kind, block.text[start:end])
+
+
+@dataclass(slots=True, eq=False)
+class _Rest:
+    """Text that a watcher has yet to read, where all of them find it."""
+
+    said: Said
+    start: int
+    end: int
 
 
 class Watcher:
     """One reader's place in the feed."""
 
-    __slots__ = ("_closed", "_items", "_waiter")
+    __slots__ = ("_closed", "_is_behind", "_items", "_size", "_waiter")
 
     def __init__(self) -> None:
         self._closed = False
-        self._items: list[Item] = []
+        self._is_behind = False
+        self._items: list[Item | _Rest] = []
+        self._size = 0
         self._waiter: asyncio.Future[None] | None = None
 
     def put(self, item: Item) -> None:
-        items = self._items
-        if len(items) > BACKLOG and isinstance(item, Delta) and _continues(items[-1], item):
-            # Bounded by the answer's length: a reader that stalls costs text, not objects.
-            last = items[-1]
-            assert isinstance(last, Delta)
-            items[-1] = Delta(last.turn, last.attempt, last.offset, last.kind, last.text + item.text)
-            return
-        items.append(item)
+        self._items.append(item)
+        self._wake()
+
+    def hear(self, delta: Delta, said: Said) -> None:
+        """A delta that was just said."""
+        self._size += len(delta.text)
+        if self._is_behind or self._size >= BLOCK or len(self._items) >= BACKLOG:
+            self._fall_behind(delta, said)
+        else:
+            self._items.append(delta)
         self._wake()
 
     def close(self) -> None:
         """Nothing more will come from here."""
         self._closed = True
         self._wake()
-
-    def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
 
     async def take(self) -> list[Item]:
         """Everything since the last time, waiting for the first."""
@@ -82,27 +160,48 @@ class Watcher:
                 await self._waiter
             finally:
                 self._waiter = None
-        items, self._items = self._items, []
-        if not items:
+        if not self._items:
             raise Draining("this process is stopping; watch the run from another")
-        return items
+        return self._taken()
 
+    def _fall_behind(self, delta: Delta, said: Said) -> None:
+        """A reader that stalls costs a place in the text, however much more of it comes."""
+        items, start = self._items, said.length - len(delta.text)
+        last = items[-1] if items else None
+        if type(last) is _Rest and last.said is said:
+            last.end = said.length
+            return
+        while items and type(last := items[-1]) is Delta and (last.turn, last.attempt) == (said.turn, said.attempt):
+            start -= len(last.text)
+            items.pop()
+        items.append(_Rest(said, start, said.length))
+        self._is_behind = True
 
-def _continues(last: Item, item: Delta) -> bool:
-    return (
-        isinstance(last, Delta)
-        and len(last.text) < JOINED
-        and (last.turn, last.attempt, last.kind) == (item.turn, item.attempt, item.kind)
-    )
+    def _taken(self) -> list[Item]:
+        items, self._items, self._size = self._items, [], 0
+        if not self._is_behind:
+            return cast("list[Item]", items)
+        self._is_behind = False
+        whole: list[Item] = []
+        for item in items:
+            if isinstance(item, _Rest):
+                whole += item.said.between(item.start, item.end)
+            else:
+                whole.append(item)
+        return whole
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
 
 class Feed:
     """One run as this process knows it. Kept while somebody drives or watches it."""
 
     __slots__ = (
-        "_lengths",
         "_patient",
-        "_shown",
+        "_said",
         "_waiting",
         "closed",
         "driving",
@@ -128,8 +227,7 @@ class Feed:
         self.users = 0
         self.lock = asyncio.Lock()
         self.watchers: list[Watcher] = []
-        self._shown: list[Delta] = []
-        self._lengths = {"text": 0, "thought": 0}
+        self._said: Said | None = None
         self._waiting: list[asyncio.Future[None]] = []
         self._patient: list[asyncio.Future[None]] = []
 
@@ -140,12 +238,12 @@ class Feed:
             self.turns = None
         elif self.turns is not None:
             self.turns.extend(run.messages[len(self.run.messages) :])
-        if self._shown and (again := self._asked_again(events)):
-            self._forget_text()
+        if self._said and (again := _asked_again(self._said, events)):
+            self._said = None
             self._publish(TurnRestarted(again.turn, again.attempt))
         if run.turn != self.run.turn or run.ending or run.calls:
             # With calls to answer, the turn's text is in the journal: who comes now reads it there.
-            self._forget_text()
+            self._said = None
         self.run, self.thread = run, thread
         if self.watchers:
             for event in events:
@@ -153,20 +251,21 @@ class Feed:
                 self._publish(Recorded(seq, event))
         self.nudge()
 
-    def show(self, turn: int, attempt: int, kind: Literal["text", "thought"], text: str) -> None:
+    def show(self, turn: int, attempt: int, kind: Kind, text: str) -> None:
         """Some text arrived. What a stopped attempt still says is not shown: another may have begun."""
         run = self.run
         if run.turn != turn or run.attempt != attempt or run.cancel or run.ending:
             return
-        delta = Delta(turn, attempt, self._lengths[kind], kind, text)
-        self._lengths[kind] += len(text)
-        self._shown.append(delta)
+        said = self._said
+        if said is None:
+            said = self._said = Said(turn, attempt)
+        delta = said.add(kind, text)
         for watcher in self.watchers:
-            watcher.put(delta)
+            watcher.hear(delta, said)
 
     def shown(self) -> list[Delta]:
         """The open turn's text so far."""
-        return list(self._shown)
+        return self._said.between(0, self._said.length) if self._said else []
 
     def close(self) -> None:
         """Whoever waits or watches here must look elsewhere."""
@@ -204,21 +303,17 @@ class Feed:
         if self._patient and not (self.driving and self.run.is_open and not self.closed):
             self._patient = _woken(self._patient)
 
-    def _asked_again(self, events: Sequence[Event]) -> ModelCalled | None:
-        """The call that takes the place of the one whose text was shown, if there is one among these facts."""
-        shown = self._shown[-1]
-        for event in reversed(events):
-            if isinstance(event, ModelCalled) and event.turn == shown.turn and event.attempt > shown.attempt:
-                return event
-        return None
-
     def _publish(self, item: Item) -> None:
         for watcher in self.watchers:
             watcher.put(item)
 
-    def _forget_text(self) -> None:
-        self._shown = []
-        self._lengths = {"text": 0, "thought": 0}
+
+def _asked_again(said: Said, events: Sequence[Event]) -> ModelCalled | None:
+    """The call that takes the place of the one whose text was shown, if there is one among these facts."""
+    for event in reversed(events):
+        if isinstance(event, ModelCalled) and event.turn == said.turn and event.attempt > said.attempt:
+            return event
+    return None
 
 
 def _woken(waiting: list[asyncio.Future[None]]) -> list[asyncio.Future[None]]:
