@@ -93,32 +93,32 @@ ENDS: dict[str, dict[str, str]] = {
         now="completed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (*); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); TimeReached (*); "
-            "CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
+            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
-        already_resolved="ActionSettled (*); ApprovalResolved (*)",
+        already_resolved="ActionDecided (edited); ActionSettled (*); ApprovalResolved (*)",
     ),
     "failed": rows(
         now="failed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (*); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); TimeReached (*); "
-            "CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
+            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
-        misfit="ActionCompleted; ActionFailed (*); ApprovalResolved (*)",
+        misfit="ActionCompleted; ActionFailed (*); ActionDecided (edited); ApprovalResolved (*)",
         already_resolved="ActionSettled (*)",
     ),
     "cancelled": rows(
         now="cancelled: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (*); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); TimeReached (*); "
-            "CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
+            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
         already_resolved="ActionSettled (*)",
-        withdrawn="ApprovalResolved (*)",
+        withdrawn="ActionDecided (edited); ApprovalResolved (*)",
     ),
     "ended, outcome unknown": rows(
         now="failed: nothing",
@@ -130,9 +130,9 @@ ENDS: dict[str, dict[str, str]] = {
         },
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (*); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); TimeReached (*); "
-            "CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
+            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
-        misfit="ActionFailed (before its start); ApprovalResolved (*)",
+        misfit="ActionFailed (before its start); ActionDecided (edited); ApprovalResolved (*)",
     ),
 }

@@ -1,5 +1,6 @@
 """Stories of the gate: several calls in a turn, decisions, approvals in any order, rejections, expiry and edits."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -159,14 +160,56 @@ def test_an_approval_answered_twice_is_refused_the_second_time(first: str, secon
     assert _code(tale, "a", second) == "already_resolved"
 
 
-def test_a_late_answer_hears_what_became_of_the_approval():
-    expired = ran("a").hold("a").wait(LIFE)
-    withdrawn = ran("a").hold("a").cancel()
-    completed = ran("a").hold("a").resolve("a").start("a").complete("a").reply("hi")
+FATES: dict[str, tuple[Callable[[], Tale], str]] = {
+    # On a run that is open.
+    "approved": (lambda: ran("a").hold("a").resolve("a"), "already_resolved"),
+    "approved, executing": (lambda: ran("a").hold("a").resolve("a").start("a"), "already_resolved"),
+    "rejected": (lambda: ran("a").hold("a").resolve("a", "rejected"), "already_resolved"),
+    "expired": (lambda: ran("a").hold("a").wait(LIFE), "expired"),
+    "withdrawn": (lambda: ran("a", "b").hold("a").allow("b").start("b").cancel(), "withdrawn"),
+    "superseded": (lambda: ran("a").hold("a").edit("a", to="b"), "superseded"),
+    "superseded, the new one approved": (lambda: ran("a").hold("a").edit("a", to="b").resolve("a"), "superseded"),
+    # On a run that has ended.
+    "approved, completed": (
+        lambda: ran("a").hold("a").resolve("a").start("a").complete("a").reply("hi"),
+        "already_resolved",
+    ),
+    "approved, cancelled": (lambda: ran("a").hold("a").resolve("a").cancel(), "already_resolved"),
+    "approved, outcome unknown": (lambda: ran("a").hold("a").resolve("a").start("a").claim(), "already_resolved"),
+    "rejected, completed": (lambda: ran("a").hold("a").resolve("a", "rejected").reply("hi"), "already_resolved"),
+    "rejected, failed": (lambda: ran("a", on_reject="fail").hold("a").resolve("a", "rejected"), "already_resolved"),
+    "expired, completed": (lambda: ran("a").hold("a").wait(LIFE).reply("hi"), "expired"),
+    "expired, failed": (lambda: ran("a", on_reject="fail").hold("a").wait(LIFE), "expired"),
+    "withdrawn, cancelled": (lambda: ran("a").hold("a").cancel(), "withdrawn"),
+    "withdrawn, timed out": (lambda: ran("a", deadline=NOON + 10).hold("a").wait(10), "withdrawn"),
+    "superseded, completed": (
+        lambda: ran("a").hold("a").edit("a", to="b").resolve("a").start("a").complete("a").reply("hi"),
+        "superseded",
+    ),
+    "superseded, cancelled": (lambda: ran("a").hold("a").edit("a", to="b").cancel(), "superseded"),
+}
 
-    assert _code(expired, "a", "approved") == "expired"
-    assert _code(withdrawn, "a", "approved") == "withdrawn"
-    assert _code(completed, "a", "approved") == "already_resolved"
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_late_answer_hears_what_became_of_the_approval_whether_or_not_the_run_goes_on(fate: str):
+    tale, code = FATES[fate][0](), FATES[fate][1]
+    asked = tale.run.action(ActionId("act_1_1.0"))
+    assert asked is not None
+    assert asked.approval is not None
+
+    for decision in ("approved", "rejected"):
+        answer = ApprovalResolved(approval_id=asked.approval.id, decision=decision, by="ada", at=tale.now)
+        assert _refusal(tale, answer) == code
+    edited = action_for(tale.run, asked.call, "require_approval", args={"to": "c"}, revision=5)
+    assert _refusal(tale, ActionDecided(epoch=1, action=edited, supersedes=asked.id, at=tale.now)) == code
+
+
+def test_the_fates_tell_of_open_and_of_ended_runs():
+    assert {(code, make().run.is_open) for make, code in FATES.values()} == {
+        (code, is_open)
+        for code in ("already_resolved", "expired", "withdrawn", "superseded")
+        for is_open in (True, False)
+    }
 
 
 def test_an_unknown_approval_cannot_be_answered():

@@ -156,6 +156,29 @@ async def test_an_approval_nobody_answers_expires(lab: Lab):
     assert (run.text, run.actions[0].approval and run.actions[0].approval.status) == ("Nobody was there.", "expired")
 
 
+async def test_after_the_end_of_its_run_an_approval_says_what_became_of_it(lab: Lab):
+    engine = await lab.engine(SEND, SEND, reply("Sent."), SEND, reply("Nobody."), tools=[mail()])
+    withdrawn = await answer(engine)
+    await engine.cancel(withdrawn.id, by=ADA)
+    superseded = await answer(engine)
+    edited = await engine.edit(question(superseded).id, {"to": "eve@example.com"}, by=ADA)
+    assert edited.approval
+    await engine.resolve(edited.approval.id, "approved", by=ADA)
+    await settle(engine, superseded)
+    expired = await answer(engine)
+    lab.clock.advance(24 * 3600)
+    await until(engine, expired, lambda now: now.ending)
+    fates = {"withdrawn": withdrawn, "superseded": superseded, "expired": expired}
+    asked = {code: question(run).id for code, run in fates.items()} | {"already_resolved": edited.approval.id}
+    for code, approval_id in asked.items():
+        with pytest.raises(Misfit) as refused:
+            await engine.resolve(approval_id, "approved", by=ADA)
+        assert refused.value.code == code
+        with pytest.raises(Misfit) as refused:
+            await engine.edit(approval_id, {"to": "carol@example.com"}, by=ADA)
+        assert refused.value.code == code
+
+
 async def test_an_approval_expires_when_its_profile_says(lab: Lab):
     limits = Limits(approval_seconds=10)
     engine = await lab.engine(

@@ -85,10 +85,15 @@ def test_an_event_whose_content_is_gone_says_so():
     assert isinstance(gone.value, NotFound)
 
 
+def test_what_a_door_was_asked_for_is_a_fact_that_outlives_the_words():
+    facts = json.loads(CODEC.encode("thr_1", STARTED).facts)
+    assert facts["request"] == STARTED.request != ""
+
+
 def test_what_an_older_version_did_not_write_takes_its_default():
     stored = CODEC.encode("thr_1", STARTED)
     facts = json.loads(stored.facts)
-    for name in ("on_reject", "interactive", "compressed", "context_tokens"):
+    for name in ("on_reject", "interactive", "compressed", "context_tokens", "request"):
         del facts[name]
     del facts["limits"]["compress_at"]
     read = decode(stored.kind, VERSION, json.dumps(facts), dict(stored.contents))
@@ -98,6 +103,7 @@ def test_what_an_older_version_did_not_write_takes_its_default():
         interactive=True,
         compressed=None,
         context_tokens=0,
+        request="",
         limits=replace(STARTED.limits, compress_at=None),
     )
 

@@ -40,6 +40,8 @@ class RunStarted:
     compressed: Compressed | None = None
     context_tokens: int = 0
     instructions: str = ""
+    request: str = ""
+    """A digest of what a door was asked for: whoever repeats the question can be told from one who asks another."""
     at: Instant
 
 

@@ -48,8 +48,7 @@ def step(run: Run | None, event: Event) -> Run:
         if not isinstance(event, RunStarted):
             raise Misfit(f"{_name(event)} needs a run, but none has started")
         return turns.begin(event)
-    # Late truths still count after the end; a late answer to an approval is told what became of that approval.
-    if run.ending and not isinstance(event, (ActionCompleted, ActionFailed, ActionSettled, ApprovalResolved)):
+    if run.ending and not _is_heard_after_the_end(event):
         raise Misfit(f"{_name(event)} needs an open run, but this one is {run.status}", code="run_ended")
     after = _apply(run, event)
     assert after is not run
@@ -187,6 +186,13 @@ def _time_reached(run: Run, at: Instant) -> Run:
     if run.retry_at is not None and at >= run.retry_at:
         run = evolve(run, retry_at=None, attempt=run.attempt + 1)
     return actions.expired(run, at)
+
+
+def _is_heard_after_the_end(event: Event) -> bool:
+    """Late truths still count. Who answers or edits too late is told what became of that very approval."""
+    if isinstance(event, ActionDecided):
+        return event.supersedes is not None
+    return isinstance(event, (ActionCompleted, ActionFailed, ActionSettled, ApprovalResolved))
 
 
 def _ended(run: Run, event: RunCompleted | RunFailed | RunCancelled) -> Run:

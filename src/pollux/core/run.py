@@ -188,6 +188,8 @@ class Run:
 
     instructions: str = ""
     """What the model is told first, where this run was given its own: whoever goes on with it says the same."""
+    request: str = ""
+    """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
     version: int = 1
     epoch: int = 0
     driver: str = ""

@@ -68,6 +68,8 @@ class Start:
     live: bool = False
     parent: Parent | None = None
     run_id: RunId | None = None
+    request: str = ""
+    """A digest of what the door was asked for; with a `run_id` made from the same, a question is answered once."""
     instructions: str = ""
     """In place of the profile's, for this run and whoever goes on with it."""
     title: str = ""
@@ -135,6 +137,11 @@ class Engine:
             await self._crew.close(grace)
         await self._store.close()
 
+    @property
+    def is_draining(self) -> bool:
+        """Whether it takes no new work any more."""
+        return self._draining
+
     # Verbs.
 
     async def start(self, start: Start) -> Run:
@@ -142,13 +149,15 @@ class Engine:
 
         Raises:
             NotFound: the thread is unknown or somebody else's; so is the profile.
-            ThreadBusy: the thread has an open run, and `supersede` was not asked for.
+            ThreadBusy: the thread has an open run, and `supersede` was not asked for, or that is this very run.
+            Conflict: a run of this id began before. Nothing was changed.
         """
         if self._draining:
             raise Draining("this process is stopping; ask another, or try again soon")
         if not self._is_open:
             raise ValidationError("the engine is not open yet. Use it as `async with Engine(...) as engine`")
         for attempt in count(1):
+            await self._refuse_repetition(start)
             try:
                 return await self._crew.finish(self._start(start))
             except Conflict:
@@ -303,6 +312,15 @@ class Engine:
 
     # Beginnings, children, and finding things.
 
+    async def _refuse_repetition(self, start: Start) -> None:
+        """A run that began before is not begun again; nor may asking for it twice stop it."""
+        if start.run_id is None or not await self._store.versions([start.run_id]):
+            return
+        thread = await self._store.thread(start.thread_id) if start.thread_id else None
+        if thread and thread.open_run == start.run_id:
+            raise ThreadBusy("the thread has an open run", run_id=start.run_id)
+        raise Conflict(f"expected the id of a new run, found {start.run_id!r}, which began before")
+
     async def _start(self, start: Start) -> Run:
         profile = self.profiles.get(start.profile)
         if profile is None:
@@ -332,6 +350,7 @@ class Engine:
             compressed=thread.compressed,
             context_tokens=thread.context_tokens,
             instructions=start.instructions,
+            request=start.request,
             at=now,
         )
         first: list[Event] = [began]
@@ -382,7 +401,7 @@ class Engine:
         if thread is None or thread.user != start.user or thread.erased:
             raise NotFound(f"there is no thread {start.thread_id!r}")
         if thread.open_run is not None:
-            if not start.supersede:
+            if not start.supersede or thread.open_run == start.run_id:
                 raise ThreadBusy("the thread has an open run", run_id=thread.open_run)
             await self._supersede(thread.open_run, start.user)
             thread = await self._store.thread(thread.id) or thread

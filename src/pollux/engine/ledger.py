@@ -293,6 +293,7 @@ def row_of(run: Run, at: Instant) -> RunRow:
         driver=run.driver,
         parent=run.parent.run_id if run.parent else None,
         root=run.parent.root if run.parent else None,
+        tokens=run.usage.total,
     )
 
 

@@ -38,6 +38,8 @@ class RunRow:
     driver: str
     parent: RunId | None = None
     root: RunId | None = None
+    tokens: int = 0
+    """What the run has spent so far: in and out, summaries included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Store(Protocol):
         """Write it all or nothing.
 
         Raises:
-            Conflict: the stream, or the thread's, has moved on since it was read.
+            Conflict: the stream, or the thread's, has moved on since it was read; or a run of this id began before.
             ThreadBusy: the run is new and its thread has another open run.
             StoreError: it could not be written; nothing was.
         """
@@ -196,6 +198,10 @@ class Store(Protocol):
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
 
+    async def spent(self, user: UserId, since: Instant) -> int:
+        """The tokens of this user's runs that began at that moment or later. Erasing what was said gives none back."""
+        ...
+
     async def approvals(
         self,
         user: UserId,
@@ -223,7 +229,17 @@ class Store(Protocol):
         """Drop the content of a thread and its runs. The ThreadErased event is committed before; this is repeatable."""
         ...
 
-    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]: ...
+    async def audit(
+        self,
+        *,
+        user: UserId | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[AuditEntry]:
+        """Entries numbered above `after` and below `before`, from the low end, or with `newest_first` from the high."""
+        ...
 
     async def verify_audit(self) -> AuditReport: ...
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pollux.core.errors import NotFound
-from pollux.core.ids import RunId, ThreadId, UserId
+from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import Action, ApprovalStatus, Run
@@ -82,8 +82,20 @@ class Queries:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
 
-    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
-        return await self._store.audit(user=user, after=after, limit=limit)
+    async def spent(self, user: UserId, since: Instant) -> int:
+        """The tokens of this user's runs that began at that moment or later."""
+        return await self._store.spent(user, since)
+
+    async def audit(
+        self,
+        *,
+        user: UserId | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[AuditEntry]:
+        return await self._store.audit(user=user, after=after, before=before, limit=limit, newest_first=newest_first)
 
     async def verify_audit(self) -> AuditReport:
         return await self._store.verify_audit()

@@ -10,6 +10,7 @@ the open one (its late truth arrives, or a person settles it) moves nothing of t
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from secrets import token_bytes, token_hex
 from typing import Protocol, TypeVar
@@ -63,14 +64,13 @@ class MemoryStore:
             raise StoreError("expected an open store, found a closed one; open it first")
         thread_id = thread_of(change)
         thread = self._threads.get(thread_id) if thread_id else None
-        journal = self._journals.get(change.run.id) if change.run else None
-        check(change, events=len(journal) if journal else 0, thread=thread)
+        # By its version, not its journal: of an erased run there is none, and its id is still taken.
+        known = self._runs.get(change.run.id) if change.run else None
+        check(change, events=known.version if known else 0, thread=thread)
         # Nothing below can fail: the change is written as one.
         if change.run:
             self._runs[change.run.id] = change.run
-            if journal is None:
-                journal = self._journals[change.run.id] = []
-            journal.extend(change.events)
+            self._journals.setdefault(change.run.id, []).extend(change.events)
         if change.row:
             self._put(change.row)
         if change.thread and thread_id:
@@ -124,6 +124,9 @@ class MemoryStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
 
+    async def spent(self, user: UserId, since: Instant) -> int:
+        return sum(row.tokens for row in self._rows.values() if row.user == user and row.created_at >= since)
+
     async def approvals(
         self,
         user: UserId,
@@ -164,9 +167,19 @@ class MemoryStore:
         kept = (grant for grant in self._grants.values() if grant.scope == "always" or grant.thread_id != thread_id)
         self._grants = {grant.id: grant for grant in kept}
 
-    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
-        entries = (kept.entry for kept in self._chain()[after:])
-        return [entry for entry in entries if user in (None, entry.user)][:limit]
+    async def audit(
+        self,
+        *,
+        user: UserId | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[AuditEntry]:
+        chain = self._chain()
+        numbered = range(max(after, 0) + 1, len(chain) + 1 if before is None else min(before, len(chain) + 1))
+        entries = (chain[seq - 1].entry for seq in (reversed(numbered) if newest_first else numbered))
+        return list(islice((entry for entry in entries if user in (None, entry.user)), limit))
 
     async def verify_audit(self) -> AuditReport:
         chain = self._chain()

@@ -104,6 +104,26 @@ class Page:
         return db.execute(statement, (*page.values, limit)).fetchall()
 
 
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Entries of the audit, of one user or of all, between two numbers."""
+
+    user: str | None
+    after: int
+    before: int | None
+    newest_first: bool
+
+    def read(self, db: Db, limit: int) -> list[AuditEntry]:
+        """Up to `limit` of them, from the end that was asked for."""
+        bounds = (("user = ?", self.user), ("seq > ?", self.after), ("seq < ?", self.before))
+        given = [(condition, value) for condition, value in bounds if value is not None]
+        statement = (
+            f"SELECT {', '.join(rows.AUDIT)} FROM audit WHERE {' AND '.join(condition for condition, _ in given)}"
+            f" ORDER BY seq {'DESC' if self.newest_first else 'ASC'} LIMIT ?"
+        )
+        return [AuditEntry(*row) for row in db.execute(statement, (*(value for _, value in given), limit))]
+
+
 def run_head(db: Db, run_id: str) -> tuple[str, int] | None:
     """The run's thread, and how many events it has."""
     return db.execute("SELECT thread_id, version FROM runs WHERE run_id = ?", (run_id,)).fetchone()
@@ -136,6 +156,12 @@ def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
     return [rows.run_of_row(row) for row in db.execute(statement, values)]
 
 
+def spent(db: Db, user: str, since: Instant) -> int:
+    """The tokens of a user's runs from that moment on."""
+    statement = "SELECT total(tokens) FROM runs WHERE user = ? AND created_at >= ?"
+    return int(db.execute(statement, (user, since)).fetchone()[0])
+
+
 def grants(db: Db, user: str) -> list[Grant]:
     """What a user has granted, oldest first."""
     statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE user = ? ORDER BY granted_at, grant_id"
@@ -158,13 +184,6 @@ def versions(db: Db, run_ids: Sequence[RunId]) -> dict[RunId, int]:
     statement = "SELECT version FROM runs WHERE run_id = ?"
     found = ((run_id, db.execute(statement, (run_id,)).fetchone()) for run_id in run_ids)
     return {run_id: row[0] for run_id, row in found if row}
-
-
-def audit(db: Db, user: str | None, after: int, limit: int) -> list[AuditEntry]:
-    """Entries with a higher number, in order."""
-    owner, values = ("user = ? AND ", (user, after)) if user is not None else ("", (after,))
-    statement = f"SELECT {', '.join(rows.AUDIT)} FROM audit WHERE {owner}seq > ? ORDER BY seq LIMIT ?"
-    return [AuditEntry(*row) for row in db.execute(statement, (*values, limit))]
 
 
 def chain(db: Db) -> Iterable[Kept]:

@@ -39,7 +39,9 @@ GRANT = ("grant_id", *_names(Grant)[1:])
 THREAD = ("thread_id", *_names(Thread)[1:])
 
 _NEW_RUN = f"INSERT INTO runs ({', '.join(RUN)}, version) VALUES ({', '.join('?' * (len(RUN) + 1))})"
-_MOVE_RUN = "UPDATE runs SET status = ?, updated_at = ?, epoch = ?, driver = ?, version = ? WHERE run_id = ?"
+_MOVE_RUN = (
+    "UPDATE runs SET status = ?, updated_at = ?, epoch = ?, driver = ?, tokens = ?, version = ? WHERE run_id = ?"
+)
 _WAKE_RUN = "UPDATE runs SET owed = ?, wake_at = ? WHERE run_id = ?"
 _PUT_THREAD = _upsert("threads", THREAD)
 _PUT_APPROVAL = _upsert("approvals", APPROVAL)
@@ -198,7 +200,7 @@ def _put_run(db: sqlite3.Connection, row: RunRow, version: int, known: tuple[int
     if known is None:
         db.execute(_NEW_RUN, (*_run_values(row), version))
         return
-    db.execute(_MOVE_RUN, (row.status, row.updated_at, row.epoch, row.driver, version, row.run_id))
+    db.execute(_MOVE_RUN, (row.status, row.updated_at, row.epoch, row.driver, row.tokens, version, row.run_id))
     # Apart, because naming an indexed column writes its index again, even with the same value.
     if (row.owed, row.wake_at) != known[1:]:
         db.execute(_WAKE_RUN, (row.owed, row.wake_at, row.run_id))

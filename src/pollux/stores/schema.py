@@ -115,7 +115,12 @@ SECOND = (
     "ALTER TABLE threads ADD COLUMN project TEXT NOT NULL DEFAULT ''",
 )
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND)
+THIRD = (
+    # What each run has spent. Of older runs nobody counted it here; it is in their journals.
+    "ALTER TABLE runs ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0",
+)
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 

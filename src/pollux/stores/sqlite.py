@@ -24,7 +24,7 @@ from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
 from pollux.stores.filelock import FileLock
 from pollux.stores.heads import NO_HEADS, Heads
-from pollux.stores.reading import Page, Readers
+from pollux.stores.reading import AuditPage, Page, Readers
 from pollux.stores.schema import SETTINGS, know_key, lost_triggers, migrate
 from pollux.stores.verify import Evidence, verify
 from pollux.stores.writer import Writer, checkpoint
@@ -133,6 +133,10 @@ class SqliteStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "parent = ?", run_id))
 
+    async def spent(self, user: UserId, since: Instant) -> int:
+        # A user may have begun very many since then.
+        return await self._reading(lambda db: reading.spent(db, user, since), is_short=False)
+
     async def approvals(
         self,
         user: UserId,
@@ -167,8 +171,17 @@ class SqliteStore:
             await asyncio.sleep(POLL_SECONDS)
         raise StoreError("expected to empty the store's log, but a reader still needs it. Erase once more")
 
-    async def audit(self, *, user: UserId | None = None, after: int = 0, limit: int = 100) -> Sequence[AuditEntry]:
-        return await self._reading(lambda db: reading.audit(db, user, after, limit), is_short=limit <= SHORT)
+    async def audit(
+        self,
+        *,
+        user: UserId | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[AuditEntry]:
+        page = AuditPage(user, after, before, newest_first)
+        return await self._reading(lambda db: page.read(db, limit), is_short=limit <= SHORT)
 
     async def verify_audit(self) -> AuditReport:
         return await self._reading(self._verify, is_short=False)

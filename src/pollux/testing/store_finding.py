@@ -81,6 +81,28 @@ class Finding(StoreFixtures):
         [row] = await store.runs(ADA, thread_id=story.thread.id)
         assert (row.status, row.owed, row.wake_at) == ("completed", False, None)
 
+    async def test_a_run_s_row_tells_its_tokens_from_the_first_reply_on(self, store: Store):
+        story = await Story("1").start(store)
+        assert [row.tokens for row in await store.runs(ADA)] == [0]
+        action = await story.ask(store)
+        assert [row.tokens for row in await store.runs(ADA)] == [15]
+        await story.resolve(store, action)
+        await story.execute(store, action)
+        await story.finish(store)
+        assert [row.tokens for row in await store.runs(ADA)] == [story.run.usage.total] == [30]
+
+    async def test_a_user_has_spent_the_tokens_of_the_runs_since_then(self, store: Store):
+        assert await store.spent(ADA, 0) == 0
+        for number in range(3):
+            await (await Story(str(number), at=NOON + number).start(store)).answer(store)
+        await tell_all(store, Story("b", owner=BOB))
+        await Story("still open", at=NOON + 9).start(store)
+        assert await store.spent(ADA, 0) == 45
+        assert await store.spent(ADA, NOON + 1) == 30
+        assert await store.spent(ADA, NOON + 1.5) == 15
+        assert await store.spent(ADA, NOON + 99) == 0
+        assert await store.spent(BOB, NOON) == 30
+
     async def test_approvals_are_found_by_their_state(self, store: Store):
         story = await Story("1").start(store)
         action = await story.ask(store)

@@ -132,6 +132,17 @@ class Keeping(StoreFixtures):
         with pytest.raises(Conflict):
             await store.commit(change)
 
+    async def test_of_many_who_begin_one_run_in_threads_of_their_own_one_begins(self, store: Store):
+        rivals = [Story(str(number)) for number in range(16)]
+        for rival in rivals:
+            rival.run_id = RunId("run_one")
+        outcomes = await asyncio.gather(*(rival.start(store) for rival in rivals), return_exceptions=True)
+        [won] = [outcome for outcome in outcomes if isinstance(outcome, Story)]
+        assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 15
+        assert await store.run(RunId("run_one")) == won.run
+        assert [thread.id for thread in await store.threads(ADA)] == [won.thread.id]
+        assert [len(await store.messages(rival.thread.id)) for rival in rivals if rival is not won] == [0] * 15
+
     async def test_of_many_who_write_the_same_version_one_wins(self, store: Store):
         story = await Story("1").start(store)
         for _ in range(5):

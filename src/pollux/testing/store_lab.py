@@ -294,6 +294,8 @@ EVERY_EVENT: tuple[Event, ...] = (
         head=7,
         compressed=_COMPRESSED,
         context_tokens=99,
+        instructions="be brief",
+        request="c" * 64,
         at=NOON,
     ),
     RunClaimed(epoch=1, driver="drv_1", at=NOON),

@@ -1,6 +1,7 @@
 """The store suite's third part: erasure, audit, drivers, and several objects on one place."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,7 @@ class Lasting(StoreFixtures):
         assert [row.run_id for row in await store.runs(ADA, thread_id=story.thread.id)] == [story.run_id]
         assert [grant.subject for grant in await store.grants(ADA)] == ["carol@example.org"]
         assert await store.run(neighbour.run_id) == neighbour.run
+        assert await store.spent(ADA, NOON) == 60
         after = await store.verify_audit()
         assert after.valid
         assert after.head == before.head
@@ -65,6 +67,16 @@ class Lasting(StoreFixtures):
         second.thread = first.thread
         with pytest.raises(Conflict):
             await second.start(store)
+
+    async def test_an_erased_run_s_id_stays_taken(self, store: Store):
+        first = await Story("1").start(store)
+        await first.answer(store)
+        await _erase(store, first)
+        again = Story("2")
+        again.run_id = first.run_id
+        with pytest.raises(Conflict):
+            await again.start(store)
+        assert await store.thread(again.thread.id) is None
 
     async def test_the_audit_is_one_chain(self, store: Store):
         await tell_all(store, Story("1"), to="bob@example.org")
@@ -91,6 +103,27 @@ class Lasting(StoreFixtures):
         await tell_all(store, Story("2", owner=BOB))
         assert [entry.seq for entry in await store.audit(after=2, limit=3)] == [3, 4, 5]
         assert [entry.seq for entry in await store.audit(user=BOB, after=5)] == [6, 7, 8]
+
+    async def test_the_audit_is_read_backwards_too(self, store: Store):
+        await tell_all(store, Story("1"))
+        await tell_all(store, Story("2", owner=BOB))
+
+        async def seqs(**asked: Any) -> list[int]:
+            return [entry.seq for entry in await store.audit(newest_first=True, **asked)]
+
+        assert await seqs() == [8, 7, 6, 5, 4, 3, 2, 1]
+        assert await seqs(limit=3) == [8, 7, 6]
+        assert await seqs(limit=3, before=6) == [5, 4, 3]
+        assert await seqs(user=ADA, limit=2) == [4, 3]
+        assert await seqs(user=ADA, before=3) == [2, 1]
+        assert await seqs(after=2, before=5) == [4, 3]
+        assert await seqs(before=1) == []
+        assert await seqs(before=99, limit=1) == [8]
+
+    async def test_the_audit_s_pages_end_where_they_are_told(self, store: Store):
+        await tell_all(store, Story("1"))
+        assert [entry.seq for entry in await store.audit(before=3)] == [1, 2]
+        assert [entry.seq for entry in await store.audit(after=1, before=4, limit=1)] == [2]
 
     async def test_a_driver_is_alive_until_its_store_closes(self, store: Store, store_factory: StoreFactory):
         first, second = store.enlist(), store.enlist()

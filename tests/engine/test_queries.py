@@ -1,0 +1,49 @@
+"""Questions about what is stored: what a user has spent, and the audit from either end."""
+
+from tests.engine.builders import ADA, BOB, TO_BOB, FakeTool, Lab, answer, approve, mail
+
+from pollux.core.messages import Usage
+from pollux.core.profile import Limits, Profile
+from pollux.providers.scripted import Answer, call, fail, reply
+
+
+async def test_a_user_has_spent_what_the_runs_since_then_have_used(lab: Lab):
+    look = Answer(calls=(("look", {}),), usage=Usage(30, 5))
+    engine = await lab.engine(
+        look, reply("Red.", usage=Usage(60, 5)), reply("Hi.", usage=Usage(7, 3)), tools=[FakeTool()]
+    )
+    began = lab.clock.now()
+    await answer(engine)
+    lab.clock.advance(60)
+    await answer(engine)
+    assert await engine.queries.spent(ADA, began) == 110
+    assert await engine.queries.spent(ADA, began + 60) == 10
+    assert await engine.queries.spent(ADA, began + 61) == 0
+    assert await engine.queries.spent(BOB, began) == 0
+
+
+async def test_a_run_that_waits_or_failed_has_spent_too(lab: Lab):
+    sending = Answer(calls=(("send_mail", TO_BOB),), usage=Usage(20, 2))
+    profile = Profile(tools=("send_mail",), limits=Limits(model_calls=2))
+    engine = await lab.engine(sending, sending, fail("bad_request"), tools=[mail()], profile=profile)
+    waiting, failed = await answer(engine), await approve(engine, await answer(engine))
+    assert (waiting.status, failed.status) == ("awaiting_confirmation", "failed")
+    assert await engine.queries.spent(ADA, 0) == 44
+
+
+async def test_what_was_spent_stays_spent_when_the_words_are_erased(lab: Lab):
+    engine = await lab.engine(reply("Hi.", usage=Usage(7, 3)))
+    run = await answer(engine)
+    await engine.threads.erase(run.thread_id, ADA, by=ADA)
+    assert await engine.queries.spent(ADA, 0) == 10
+
+
+async def test_the_audit_is_read_from_either_end(lab: Lab):
+    engine = await lab.engine(call("send_mail", TO_BOB), reply("Sent."), tools=[mail()])
+    await approve(engine, await answer(engine))
+    forward = list(await engine.queries.audit(user=ADA))
+    assert [entry.kind for entry in forward] == ["decided", "approved", "started", "completed"]
+    assert list(await engine.queries.audit(user=ADA, newest_first=True)) == forward[::-1]
+    page = await engine.queries.audit(newest_first=True, before=forward[-1].seq, limit=2)
+    assert [entry.kind for entry in page] == ["started", "approved"]
+    assert await engine.queries.audit(user=BOB, newest_first=True) == []

@@ -1,0 +1,79 @@
+"""Files of older versions: they are brought up to date at opening, whole or not at all."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.stores.worker import store_at
+
+from pollux.stores.schema import MIGRATIONS, migrate, version_of
+from pollux.testing.store_lab import ADA, NOON, Story
+
+
+async def test_runs_of_a_file_that_did_not_count_tokens_have_spent_none_until_they_go_on(tmp_path: Path):
+    store = store_at(tmp_path)
+    await store.open()
+    ended, waiting = await Story("1").start(store), await Story("2").start(store)
+    await ended.answer(store)
+    await waiting.ask(store)
+    await store.close()
+    _make_old(tmp_path / "pollux.db")
+    await store.open()
+    assert [row.tokens for row in await store.runs(ADA)] == [0, 0]
+    assert await store.spent(ADA, NOON) == 0
+    assert await store.run(ended.run_id) == ended.run
+    await waiting.resolve(store, waiting.run.open[0])
+    assert await store.spent(ADA, NOON) == waiting.run.usage.total == 15
+    await store.close()
+
+
+def test_every_version_of_a_file_becomes_the_current_one(tmp_path: Path):
+    whole = _tables(tmp_path / "new.db", len(MIGRATIONS))
+    for version in range(1, len(MIGRATIONS)):
+        assert _tables(tmp_path / f"{version}.db", version) == whole
+
+
+def test_an_upgrade_that_is_killed_leaves_the_older_file_as_it_was(tmp_path: Path):
+    path, before = tmp_path / "pollux.db", len(MIGRATIONS) - 1
+    script = f"""
+import os, signal, sqlite3
+from pathlib import Path
+from pollux.stores.schema import MIGRATIONS, migrate
+db = sqlite3.connect({str(path)!r}, isolation_level=None)
+db.execute("PRAGMA journal_mode = WAL")
+migrate(db, Path("x"), MIGRATIONS[:{before}])
+db.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
+migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT die()")])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    db = sqlite3.connect(path, isolation_level=None)
+    assert version_of(db) == before
+    assert "tokens" not in _columns(db)
+    migrate(db, path)
+    assert (version_of(db), "tokens" in _columns(db)) == (len(MIGRATIONS), True)
+    db.close()
+
+
+def _make_old(path: Path) -> None:
+    """As the version before the last one left it."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("ALTER TABLE runs DROP COLUMN tokens")
+    db.execute("PRAGMA user_version = 2")
+    db.close()
+
+
+def _tables(path: Path, first: int) -> list[tuple[str, str]]:
+    """What a file holds that was made by one version and brought up to date by this one."""
+    db = sqlite3.connect(path, isolation_level=None)
+    migrate(db, path, MIGRATIONS[:first])
+    migrate(db, path)
+    found = db.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+    db.close()
+    return found
+
+
+def _columns(db: sqlite3.Connection) -> list[str]:
+    return [row[1] for row in db.execute("PRAGMA table_info(runs)")]
