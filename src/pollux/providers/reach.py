@@ -25,5 +25,13 @@ def check(base_url: str) -> None:
 
 def is_loopback(url: str) -> bool:
     """Whether the address is on this machine."""
+    from ipaddress import ip_address
+
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    if host == "localhost":
+        return True
+    try:
+        # As an address, not by how it begins: 127.example is somebody's name.
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
