@@ -133,28 +133,37 @@ def test_it_is_told_what_it_was_begun_with(here: Place, emulator: Emulator):
     assert "Speak like a pirate." in json.dumps(emulator.requests[-1].body)
 
 
-def test_what_was_allowed_is_asked_again_unless_it_is_said_again(here: Place, emulator: Emulator):
-    made = here.cwd / "made.txt"
-    killed_unheard(here, emulator, calls("touch made.txt"), "--allow", "shell")
-    done = resumed(here, *JSON)
-    assert (done.code, made.exists()) == (3, False)
-    (approval,) = done.last("json")["approvals"]
-    assert pollux(here, "approvals", "approve", approval["id"]).code == 0
-    assert made.exists()
+def test_what_was_allowed_stays_allowed(here: Place, emulator: Emulator):
+    killed_unheard(here, emulator, calls("touch made.txt"), "--allow", "shell:touch")
+    assert resumed(here).code == 0
+    assert (here.cwd / "made.txt").exists()
 
 
-def test_rules_may_be_said_again(here: Place, emulator: Emulator):
-    killed_unheard(here, emulator, calls("touch made.txt"), "--allow", "shell")
+def test_what_was_not_allowed_may_be_allowed_for_the_rest(here: Place, emulator: Emulator):
+    killed_unheard(here, emulator, calls("touch made.txt"))
     assert resumed(here, "--allow", "shell:touch").code == 0
     assert (here.cwd / "made.txt").exists()
 
 
-def test_what_is_forbidden_again_stays_forbidden(here: Place, emulator: Emulator):
+def test_what_was_forbidden_stays_forbidden(here: Place, emulator: Emulator):
     (here.cwd / "diary.txt").write_text("private words")
     policy = here.path / "never.toml"
     policy.write_text('[[rules]]\ndecision = "deny"\ntool = "read_file"\n')
     killed_unheard(here, emulator, 'call read_file {"path": "diary.txt"}', "--policy", str(policy))
-    assert b"private words" not in resumed(here, "--policy", str(policy), *JSON).stdout
+    policy.unlink()
+    assert b"private words" not in resumed(here, *JSON).stdout
+
+
+def test_what_a_waiting_run_was_forbidden_stays_forbidden_after_an_answer(here: Place, emulator: Emulator):
+    (here.cwd / "diary.txt").write_text("private words")
+    policy = here.path / "never.toml"
+    policy.write_text('[[rules]]\ndecision = "deny"\ntool = "read_file"\n')
+    prompt = f'{calls("touch made.txt")} then call read_file {{"path": "diary.txt"}}'
+    waiting = here.run(prompt, "--policy", str(policy), *JSON)
+    assert waiting.code == 3
+    policy.unlink()
+    done = pollux(here, "approvals", "approve", waiting.last("json")["approvals"][0]["id"], *JSON)
+    assert b"private words" not in done.stdout
 
 
 # Killed while a tool runs.

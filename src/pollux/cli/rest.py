@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pollux.cli.arguments import seconds
 from pollux.cli.early import heed
 from pollux.cli.outlet import Outlet, Unwritable
+from pollux.cli.reading import must_be_text
 from pollux.cli.run import DEFAULT_TIMEOUT, FORMATS
 from pollux.config import Settings
 from pollux.core.errors import PolluxError
@@ -31,7 +32,7 @@ class Rest:
     system_prompt: str = ""
     allow: tuple[str, ...] = ()
     policy: Path | None = None
-    """Rules are not kept with a run: whoever goes on says them again, those that forbid as well as those that allow."""
+    """Besides the rules that the run was begun with: those are kept with it."""
 
 
 def add_options(add: Any) -> None:
@@ -44,13 +45,13 @@ def add_options(add: Any) -> None:
 
 
 def rest_of(arguments: argparse.Namespace, settings: Settings) -> Rest:
-    """What was said by these options."""
+    """What was said by these options. Raises ConfigError."""
     return Rest(
         settings=settings,
         format=arguments.output_format,
         timeout=arguments.timeout,
         config=None if arguments.config is None else str(settings.config),
-        system_prompt=arguments.system_prompt,
+        system_prompt=must_be_text(arguments.system_prompt, "--system-prompt"),
         allow=tuple(arguments.allow),
         policy=arguments.policy,
     )

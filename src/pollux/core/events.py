@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from pollux.core.errors import ModelErrorKind
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, Usage
-from pollux.core.policy import Scope
+from pollux.core.policy import Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.run import Action, CancelReason, Compressed, Parent
 
@@ -40,6 +40,7 @@ class RunStarted:
     compressed: Compressed | None = None
     context_tokens: int = 0
     instructions: str = ""
+    rules: tuple[Rule, ...] = ()
     request: str = ""
     """A digest of what a door was asked for: whoever repeats the question can be told from one who asks another."""
     at: Instant

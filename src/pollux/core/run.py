@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
-from pollux.core.policy import Decision, Scope
+from pollux.core.policy import Decision, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
 
@@ -188,6 +188,8 @@ class Run:
 
     instructions: str = ""
     """What the model is told first, where this run was given its own: whoever goes on with it says the same."""
+    rules: tuple[Rule, ...] = ()
+    """What was said for this run alone about what it may do: it holds for whoever goes on with it."""
     request: str = ""
     """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
     version: int = 1

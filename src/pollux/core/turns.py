@@ -29,6 +29,7 @@ def begin(event: RunStarted) -> Run:
         compressed=event.compressed,
         context_tokens=event.context_tokens,
         instructions=event.instructions,
+        rules=event.rules,
         request=event.request,
         messages=(event.prompt,),
         closing=spent(event.limits.model_calls, 0, event.at),

@@ -68,6 +68,8 @@ class Start:
     live: bool = False
     parent: Parent | None = None
     run_id: RunId | None = None
+    rules: tuple[Rule, ...] = ()
+    """Besides the profile's, for this run and whoever goes on with it."""
     request: str = ""
     """A digest of what the door was asked for; with a `run_id` made from the same, a question is answered once."""
     instructions: str = ""
@@ -350,6 +352,7 @@ class Engine:
             compressed=thread.compressed,
             context_tokens=thread.context_tokens,
             instructions=start.instructions,
+            rules=start.rules,
             request=start.request,
             at=now,
         )

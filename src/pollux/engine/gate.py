@@ -65,7 +65,7 @@ class Gate:
         self._profiles = profiles
         self._rules = rules
         self._store = store
-        self._offers: dict[tuple[str, str, str], Offer] = {}
+        self._offers: dict[tuple[str, str, str, tuple[Rule, ...]], Offer] = {}
 
     def profile_of(self, run: Run) -> Profile:
         """The run's profile. One that is gone offers nothing and allows nothing: default to refusing."""
@@ -78,11 +78,11 @@ class Gate:
     def offer_of(self, run: Run) -> Offer:
         """The tools that the model hears of, and the rules it is under."""
         # Rules and profiles do not change while an engine lives; working this out is a good part of a short turn.
-        key = (run.profile, run.door, run.user)
+        key = (run.profile, run.door, run.user, run.rules)
         known = self._offers.get(key)
         if known is None:
             profile = self.profile_of(run)
-            rules = (*self._rules, *profile.rules)
+            rules = (*self._rules, *profile.rules, *run.rules)
             if len(self._offers) >= MAX_OFFERS:
                 self._offers.clear()
             specs = _offered_tools(run, profile, self.toolbox, rules)

@@ -145,6 +145,7 @@ class Session:
             interactive=self._is_interactive,
             live=True,
             instructions=self._instructions,
+            rules=self._setup.kept_rules,
             run_id=RandomIds().run_id(),
             title=title_of(message),
             project=str(self._setup.cwd),

@@ -93,6 +93,11 @@ class Setup:
             limits=self.limits,
         )
 
+    @property
+    def kept_rules(self) -> tuple[Rule, ...]:
+        """What is kept with each run: a command says its rules once, a script says them again whenever it runs."""
+        return self.rules if self.door == "cli" else ()
+
     def settings(self) -> Settings:
         """As environment and files have them now. Raises ConfigError."""
         return self.given_settings or settings_for(self.cwd, self.store)

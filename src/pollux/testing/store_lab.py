@@ -29,7 +29,7 @@ from pollux.core.events import (
 from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, step
 from pollux.core.messages import Blob, FileRef, Message, Native, Text, Thought, ToolCall, ToolResult, Usage, user
-from pollux.core.policy import Decision, Grant, Scope
+from pollux.core.policy import Decision, Grant, Rule, Scope
 from pollux.core.profile import Limits
 from pollux.core.run import (
     Action,
@@ -295,6 +295,7 @@ EVERY_EVENT: tuple[Event, ...] = (
         compressed=_COMPRESSED,
         context_tokens=99,
         instructions="be brief",
+        rules=(Rule("deny", tool="mail", subjects=("*@rival.example",), reason="never"), Rule("allow", args="^a")),
         request="c" * 64,
         at=NOON,
     ),

@@ -23,7 +23,7 @@ VERSION = 1
 """The version of the stored form. A change that old code would misread raises it."""
 
 CONTENT: dict[str, tuple[str, ...]] = {
-    "RunStarted": ("prompt", "compressed", "instructions"),
+    "RunStarted": ("prompt", "compressed", "instructions", "rules"),
     "ModelReplied": ("message", "detail"),
     "ModelFailed": ("message",),
     "ActionDecided": ("action",),
