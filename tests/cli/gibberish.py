@@ -1,4 +1,4 @@
-"""Streams in Gemini's wire format that no service would send. The same number makes the same bytes."""
+"""Streams that no service would send, in any of the wire formats. The same number makes the same bytes."""
 
 import json
 import random
@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.cli.fakes import head
+from tests.cli.wires import Call, Counts, End, Part, Say, Strange, Think, Wire
 
 TEXTS = (
     "", " ", "\n", "\r\n", "plain words ", "Zwölf ", "日本語", "🎉🧪", "👩\u200d👩\u200d👧", "e\u0301",
@@ -17,7 +18,7 @@ ARGS: tuple[Any, ...] = (
     {}, {"path": "."}, {"path": "missing"}, {"path": 7}, {"pattern": "*"}, {"pattern": "(" * 50},
     {"command": "rm -rf /nowhere"}, {"command": ""}, {"a": {"b": [1, 2.5, None, True, "🎉"]}}, {"path": "x" * 9000},
 )  # fmt: skip
-REASONS = (*("STOP",) * 12, "MAX_TOKENS", "SAFETY", "OTHER", "NEW")
+REASONS = (*("end",) * 12, "length", "blocked", "other", "NEW")
 IDS: tuple[Any, ...] = ("", "same", "same", "🎉", "x" * 500, "call_1")
 # Of other types than the service's, or no text at all.
 ODD_TEXTS: tuple[Any, ...] = ("\x00", "\ud83d", "\ude00", 7, None, [])
@@ -26,70 +27,65 @@ ODD_REASONS: tuple[Any, ...] = ("", 7, None, [])
 NUMBERS: tuple[Any, ...] = (0, 1, 17, -5, 2.5, 1e30, 10**30, "12", None, [], True)
 BROKEN = (
     b"", b"null", b"[]", b"7", b'"text"', b"{", b"}", b"[DONE]", b"NaN", b'{"a": NaN}', b"{}{}", b"\xff\xfe{}",
-    b"[" * 5000,
-    b'{"candidates": 5}', b'{"candidates": [5]}', b'{"candidates": [{"content": 5}]}', b"\x00", b"<html>",
-    b'{"candidates": [{"content": {"parts": "text"}}]}', b'{"candidates": [{"content": {"parts": [null]}}]}',
-    b'{"error": {"code": 503, "status": "UNAVAILABLE", "message": "later"}}', b'{"error": "no"}', b'{"error": null}',
-    '{"candidates": [{"content": {"parts": [{"text": "Gr\u00f6\u00dfe"}]}}]}'.encode("latin-1"),
-    '{"candidates": []}'.encode("utf-16"),
+    b"[" * 5000, b"\x00", b"<html>", b'{"error": "no"}', b'{"error": null}',
 )  # fmt: skip
 STATUSES = ("400 Bad", "401 No", "403 No", "404 None", "413 Big", "418 Tea", "302 Away", "204 Empty", "999 What")
 
 
-def gibberish(seed: int, turn: int) -> tuple[bytes, ...]:
+def gibberish(seed: int, turn: int, wire: Wire) -> tuple[bytes, ...]:
     """The answer to the call of that number in a conversation, in the pieces in which it is written."""
     chance = random.Random(f"{seed}/{turn}")
     kind = chance.random()
+    broken = chance.choice((*BROKEN, *wire.broken))
     if kind < 0.08:
-        body = chance.choice(BROKEN)
-        return (head(chance.choice(("application/json", "text/html")), chance.choice(STATUSES)) + body,)
+        return (head(chance.choice(("application/json", "text/html")), chance.choice(STATUSES)) + broken,)
     is_odd = kind < 0.3
-    datas = [_chunk(chance, is_odd=is_odd, with_calls=turn < 2) for _ in range(chance.randrange(1, 12))]
-    if chance.random() < 0.9:
-        datas.append(_last(chance, is_odd=is_odd))
+    chunks = [_chunk(chance, is_odd=is_odd, with_calls=turn < 2) for _ in range(chance.randrange(1, 12))]
+    end = _end(chance, is_odd=is_odd) if chance.random() < 0.9 else None
+    datas = [_written(chance, value) for value in wire.encode(chance, chunks, end)]
     if kind < 0.18:
-        datas.insert(chance.randrange(len(datas) + 1), chance.choice(BROKEN))
+        datas.insert(chance.randrange(len(datas) + 1), broken)
     body = _events(chance, datas)
     if kind > 0.92:
         body = body[: chance.randrange(len(body))]
     return _split(chance, _framed(chance, body))
 
 
-def _chunk(chance: random.Random, *, is_odd: bool, with_calls: bool) -> bytes:
-    parts = [_part(chance, is_odd=is_odd, with_calls=with_calls) for _ in range(chance.choice((0, 1, 1, 1, 2, 3)))]
-    return _written(chance, {"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
+def _chunk(chance: random.Random, *, is_odd: bool, with_calls: bool) -> tuple[Part, ...]:
+    count = chance.choice((0, 1, 1, 1, 2, 3))
+    return tuple(_part(chance, is_odd=is_odd, with_calls=with_calls) for _ in range(count))
 
 
-def _part(chance: random.Random, *, is_odd: bool, with_calls: bool) -> dict[str, Any]:
+def _part(chance: random.Random, *, is_odd: bool, with_calls: bool) -> Part:
     match chance.randrange(12):
         case 0:
-            return {"text": chance.choice(TEXTS), "thought": True}
+            return Think(chance.choice(TEXTS))
         case 1:
-            return {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}, "strange": [1]}
+            return Strange()
         case 2 | 3 if with_calls:
-            call = {"name": chance.choice(TOOLS), "args": chance.choice((*ARGS, *ODD_ARGS) if is_odd else ARGS)}
+            name, args = chance.choice(TOOLS), chance.choice((*ARGS, *ODD_ARGS) if is_odd else ARGS)
             if chance.random() < 0.5:
-                call["id"] = chance.choice((*IDS, "\ud800", 5) if is_odd else IDS)
-            return {"functionCall": call, "thoughtSignature": "c2ln"}
+                return Call(name, args, chance.choice((*IDS, "\ud800", 5) if is_odd else IDS))
+            return Call(name, args)
         case 4 if is_odd:
-            return {"text": chance.choice(ODD_TEXTS)}
+            return Say(chance.choice(ODD_TEXTS))
         case _:
-            return {"text": "".join(chance.choices(TEXTS, k=chance.randrange(1, 4)))}
+            return Say("".join(chance.choices(TEXTS, k=chance.randrange(1, 4))))
 
 
-def _last(chance: random.Random, *, is_odd: bool) -> bytes:
-    usage = {name: chance.choice(NUMBERS) for name in ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")}
+def _end(chance: random.Random, *, is_odd: bool) -> End:
+    counts: Counts = tuple(chance.choice(NUMBERS) for _ in range(3))
     reason = chance.choice((*REASONS, *ODD_REASONS) if is_odd else REASONS)
-    candidate: dict[str, Any] = {"content": {"parts": []}, "finishReason": reason}
-    counted = chance.choice((usage, {}, None, 5)) if is_odd else usage
-    return _written(chance, {"candidates": [candidate], "usageMetadata": counted})
+    return End(reason, chance.choice((counts, (), None, 5)) if is_odd else counts)
 
 
-def _written(chance: random.Random, chunk: Any) -> bytes:
+def _written(chance: random.Random, value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
     # Escapes may hold half of a character; bytes may not, but somebody may send them all the same.
     if chance.random() < 0.5:
-        return json.dumps(chunk).encode()
-    return json.dumps(chunk, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        return json.dumps(value).encode()
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _events(chance: random.Random, datas: list[bytes]) -> bytes:

@@ -4,13 +4,14 @@ import errno
 import os
 import sys
 
-from pollux.cli.streams import fill_gaps
+from pollux.cli.streams import complain, fill_gaps
 
 COMMANDS = {
     "run": ("pollux.cli.run", "ask once and print the answer, for people and for programs"),
     "chat": ("pollux.cli.chat", "talk in this terminal"),
+    "serve": ("pollux.cli.serve", "serve the HTTP runtime: runs, streams, approvals, audit"),
     "approvals": ("pollux.cli.approvals", "list, show, approve or reject what waits for a person"),
-    "sessions": ("pollux.cli.sessions", "list, show, import, export, fork or delete conversations"),
+    "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),
     "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
     "audit": ("pollux.cli.audit", "list, verify or export what was done"),
     "models": ("pollux.cli.models", "list the models of a provider"),
@@ -44,20 +45,32 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as problem:
-        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
-            raise
-        # It would be tried once more when Python flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        print(f"pollux: the output cannot be written ({problem.strerror})", file=sys.stderr)
-        return 1
+        return _failed(problem)
     except Exception as problem:
         from pollux.core.errors import PolluxError
 
         if not isinstance(problem, PolluxError):
             raise
-        print(f"pollux: {problem}", file=sys.stderr)
+        complain(str(problem))
         return 2 if problem.code in ("usage", "config") else 1
     return code
+
+
+def _failed(problem: OSError) -> int:
+    """Say what the system refused. Raises what it refused us for no reason that a person could have given."""
+    if problem.filename is not None:
+        complain(f"{problem.filename} cannot be used ({problem.strerror})")
+        return 1
+    if problem.errno == errno.ENOENT:
+        # Nothing else is missing without having a name.
+        complain("the current directory is gone. Change to one that exists")
+        return 2
+    if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+        raise problem
+    # It would be tried once more when Python flushes at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    complain(f"the output cannot be written ({problem.strerror})")
+    return 1
 
 
 def _run(arguments: list[str]) -> int:
@@ -68,7 +81,7 @@ def _run(arguments: list[str]) -> int:
         print(f"pollux {__version__}")
         return 0
     if command in ("help", "--help", "-h"):
-        if rest and rest[0] in COMMANDS:
+        if rest and command == "help":
             return _run([rest[0], "--help"])
         print(usage(), end="")
         return 0
@@ -81,9 +94,7 @@ def _run(arguments: list[str]) -> int:
 
         heed()
     if command not in COMMANDS:
-        if command:
-            print(f"pollux: there is no command {command!r}\n", file=sys.stderr)
-        print(usage(), end="", file=sys.stderr)
+        complain(_unknown(command))
         return 2
     from importlib import import_module
 
@@ -95,3 +106,15 @@ def usage() -> str:
     rows = [f"  {name:<11} {meaning}" for name, (_, meaning) in COMMANDS.items()]
     head = ["usage: pollux <command> [options]", "", "commands:", *rows, f"  {'version':<11} print the version"]
     return "\n".join(head) + "\n" + EXAMPLES
+
+
+def _unknown(command: str) -> str:
+    """What may have been meant; everything there is, where nobody can tell."""
+    from difflib import get_close_matches
+
+    said = f"there is no command {command!r}" if command else "a command is needed"
+    if near := get_close_matches(command.lower(), COMMANDS, n=1):
+        return f"{said}. Did you mean {near[0]}? `pollux --help` lists what there is"
+    if command.startswith("-") or " " in command:
+        return f'{said}. To ask something: pollux run "…". `pollux --help` lists what there is'
+    return f"{said}\n\n{usage().rstrip()}"

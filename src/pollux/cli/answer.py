@@ -1,7 +1,6 @@
 """The part of `pollux run` that asks."""
 
 import asyncio
-import os
 import sys
 from contextlib import aclosing
 from dataclasses import replace
@@ -106,33 +105,24 @@ async def _list_models(agent: Agent, mask: Mask) -> None:
 
 
 async def _instructions(asked: "Asked") -> str:
-    path = asked.system_prompt_file
-    if path is None:
-        return asked.system_prompt
+    from pollux.cli.reading import must_be_text, read_text
     from pollux.tools.threads import in_thread
 
-    try:
-        return (await in_thread(path.read_bytes)).decode()
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
-        raise PolluxError(f"--system-prompt-file {path} cannot be read ({reason})", code="usage") from problem
+    path = asked.system_prompt_file
+    if path is None:
+        return must_be_text(asked.system_prompt, "--system-prompt")
+    return await in_thread(read_text, path, "--system-prompt-file")
 
 
 async def _standard_input() -> str:
+    from pollux.cli.reading import read_all
     from pollux.tools.threads import in_thread
 
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise PolluxError("standard input is closed. Give the prompt as an argument", code="usage")
     try:
-        data = await in_thread(_read_all)
+        # Not sys.stdin: a thread left waiting in its buffer makes the interpreter abort at its end.
+        data = await in_thread(read_all, 0, "standard input")
     except OSError as problem:
         raise PolluxError(f"standard input cannot be read ({problem.strerror})", code="usage") from problem
     return data.decode("utf-8", "replace")
-
-
-def _read_all() -> bytes:
-    # Not sys.stdin: a thread left waiting in its buffer makes the interpreter abort at its end.
-    pieces: list[bytes] = []
-    while piece := os.read(0, 65_536):
-        pieces.append(piece)
-    return b"".join(pieces)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, verb
+from pollux.cli.reading import must_be_text
 from pollux.cli.rest import add_options, rest_of, take_output
 from pollux.core.errors import NotFound
 
@@ -76,12 +77,12 @@ def _answer(arguments: argparse.Namespace, settings: "Settings") -> int:
     from pollux.sdk.approvals import Approve, Reject
 
     is_yes = arguments.verb == "approve"
-    answer = Approve(always=arguments.always) if is_yes else Reject(arguments.feedback)
+    answer = Approve(always=arguments.always) if is_yes else Reject(must_be_text(arguments.feedback, "--feedback"))
     return finish(arguments.id, answer, rest=rest_of(arguments, settings), outlet=outlet)
 
 
 async def _found(settings: "Settings", approval_id: str) -> "Question":
-    from pollux.core.ids import run_of
+    from pollux.core.run import run_of
     from pollux.engine.queries import Question
     from pollux.sdk.setup import USER
 

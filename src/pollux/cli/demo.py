@@ -15,6 +15,7 @@ from pathlib import Path
 from pollux.bootstrap import running_engine
 from pollux.cli.demo_chat import Chat
 from pollux.cli.lines import StandardInput
+from pollux.cli.parser import Parser
 from pollux.config import Settings, read_settings
 from pollux.core.profile import DEFAULT_MODEL, Profile
 from pollux.core.redact import Secret
@@ -76,7 +77,7 @@ PARTS: tuple[Part, ...] = (model, chat)
 
 def main(argv: list[str]) -> int:
     """Run the demo until the person leaves; Ctrl-C and Ctrl-D both end it cleanly."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux demo",
         description="A chat with a demo model. Ctrl-D leaves.",
         epilog="examples:\n  pollux demo\n  GEMINI_API_KEY=… pollux demo    with the real model",

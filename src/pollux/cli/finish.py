@@ -24,8 +24,7 @@ from pollux.cli.rest import Rest
 from pollux.cli.telling import Telling, Work, talk, tell
 from pollux.config import read_settings
 from pollux.core.errors import Misfit, NotFound, PolluxError, ValidationError
-from pollux.core.ids import run_of
-from pollux.core.run import Action, Run
+from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import Store
 from pollux.sdk import events
 from pollux.sdk.approvals import Approve, Reject

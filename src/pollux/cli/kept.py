@@ -7,15 +7,16 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pollux.cli.masking import Mask
+from pollux.cli.parser import Parser
 from pollux.cli.shown import shown
-from pollux.cli.streams import fill_gaps
+from pollux.cli.streams import complain, fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.errors import PolluxError
 
@@ -30,7 +31,7 @@ Verbs = Any
 
 def command(name: str, description: str, examples: str) -> tuple[argparse.ArgumentParser, Verbs]:
     """The parser of a command, and where its verbs go."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"pollux {name}",
         description=description,
         epilog=examples,
@@ -73,7 +74,7 @@ def settings_of(arguments: argparse.Namespace, *, makes: bool = False) -> Settin
     fill_gaps()
     flags = {"store": arguments.store, "config": arguments.config}
     settings = read_settings(os.environ, cwd=here(), flags=flags)
-    is_missing = isinstance(settings.store, Path) and not settings.store.exists()
+    is_missing = isinstance(settings.store, Path) and not os.path.exists(settings.store)
     if arguments.store is not None and is_missing and not makes:
         raise ConfigError(f"--store must name a store that exists, found {arguments.store!r}", code="usage")
     return settings
@@ -93,11 +94,12 @@ async def looking(settings: Settings) -> "AsyncGenerator[Queries]":
     from pollux.engine.queries import Queries
 
     store = open_store(settings)
-    await store.open()
-    try:
-        yield Queries(store)
-    finally:
-        await store.close()
+    with heard():
+        await store.open()
+        try:
+            yield Queries(store)
+        finally:
+            await store.close()
 
 
 @asynccontextmanager
@@ -105,8 +107,26 @@ async def changing(settings: Settings) -> "AsyncGenerator[Engine]":
     """An engine that records and drives nothing: it knows no profile."""
     from pollux.bootstrap import running_engine
 
-    async with running_engine(settings, profiles={}) as engine:
-        yield engine
+    with heard():
+        async with running_engine(settings, profiles={}) as engine:
+            yield engine
+
+
+@contextmanager
+def heard() -> Generator[None]:
+    """Warnings of the parts beneath, as remarks like ours: a line each, and no trace of where they come from."""
+    import logging
+
+    class Remarks(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            complain(record.getMessage())
+
+    log, remarks = logging.getLogger("pollux"), Remarks(logging.WARNING)
+    log.addHandler(remarks)
+    try:
+        yield
+    finally:
+        log.removeHandler(remarks)
 
 
 class Teller:
@@ -152,7 +172,7 @@ class Teller:
 
     def talk(self, text: str) -> None:
         """Something about the command itself, on standard error."""
-        print(f"pollux: {shown(self._mask.text(text))}", file=sys.stderr)
+        complain(self._mask.text(text))
 
     @property
     def mask(self) -> Mask:

@@ -65,16 +65,27 @@ def _may_be_elsewhere(options: dict[str, str]) -> bool:
     environ = os.environ
     own = environ.get("HOME", "")
     config = environ.get("POLLUX_CONFIG") or f"{environ.get('XDG_CONFIG_HOME') or own + '/.config'}/pollux/config.toml"
-    if not own or os.path.exists(config) or os.path.exists(".env"):
+    if not own or _may_exist(config) or _may_exist(".env"):
         return True
     folder = os.getcwd()
     while True:
-        if os.path.exists(f"{folder}/pollux.toml") or os.path.exists(f"{folder}/config/.gemini.yaml"):
+        if _may_exist(f"{folder}/pollux.toml") or _may_exist(f"{folder}/config/.gemini.yaml"):
             return True
         above = os.path.dirname(folder)
         if above == folder:
             return False
         folder = above
+
+
+def _may_exist(path: str) -> bool:
+    """Also where it cannot be looked at: that is to be said by those who would read it."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _is_key(text: str) -> bool:

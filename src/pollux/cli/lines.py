@@ -2,9 +2,10 @@
 
 import asyncio
 import os
-import stat
 import sys
 from typing import Protocol
+
+from pollux.cli.reading import too_much
 
 
 class Lines(Protocol):
@@ -15,46 +16,69 @@ class Lines(Protocol):
         ...
 
 
+class LineReader:
+    """Lines from a terminal, a pipe, a file or /dev/null alike."""
+
+    def __init__(self, descriptor: int = 0) -> None:
+        self._descriptor = descriptor
+        self._unread = bytearray()
+        self._has_ended = False
+
+    async def next(self) -> str | None:
+        """The next line without its end, or None when there are no more. Raises ConfigError for one without an end."""
+        at = self._unread.find(b"\n")
+        while at < 0 and not self._has_ended:
+            known = len(self._unread)
+            self._unread += await self._more()
+            too_much(len(self._unread), "a line")
+            at = self._unread.find(b"\n", known)
+        if at < 0 and not self._unread:
+            return None
+        end = at if at >= 0 else len(self._unread)
+        line = self._unread[:end].decode("utf-8", "replace").removesuffix("\r")
+        del self._unread[: end + 1]
+        return line
+
+    async def _more(self) -> bytes:
+        try:
+            await _readable(self._descriptor)
+            data = os.read(self._descriptor, 65_536)
+        except BlockingIOError:
+            return b""
+        except OSError:
+            # It was never open, or is gone: there are no more words.
+            data = b""
+        self._has_ended = not data
+        return data
+
+
 class StandardInput:
-    """Works for terminals, pipes, files and /dev/null alike."""
+    """Asks on standard output, and reads the answer from standard input."""
 
     def __init__(self) -> None:
-        self._reader: asyncio.StreamReader | None = None
-        self._transport: asyncio.ReadTransport | None = None
-        self._can_wait = _can_wait(sys.stdin.fileno())
-        self._is_terminal = sys.stdin.isatty()
+        self._lines = LineReader()
+        self._is_terminal = os.isatty(0)
 
     async def next(self, prompt: str) -> str | None:
         sys.stdout.write(prompt)
         sys.stdout.flush()
-        line = await self._read()
-        if not self._is_terminal:
-            sys.stdout.write(line.decode("utf-8", "replace"))
-        return line.decode("utf-8", "replace").rstrip("\r\n") if line else None
-
-    async def _read(self) -> bytes:
-        if self._reader is None and self._can_wait:
-            await self._connect()
-        if self._reader is None:
-            return sys.stdin.buffer.readline()
-        try:
-            return await self._reader.readline()
-        except asyncio.CancelledError:
-            # Whoever is stopped while waiting for a line reads no more of them.
-            if self._transport is not None:
-                self._transport.close()
-            raise
-
-    async def _connect(self) -> None:
-        reader = asyncio.StreamReader()
-        # A descriptor of our own: the transport closes it at the end, and standard input stays as it was.
-        own = os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-        loop = asyncio.get_running_loop()
-        self._transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), own)
-        self._reader = reader
+        line = await self._lines.next()
+        if line is not None and not self._is_terminal:
+            sys.stdout.write(f"{line}\n")
+        return line
 
 
-def _can_wait(descriptor: int) -> bool:
-    """A plain file or /dev/null cannot be waited for, and need not be: reading it never blocks."""
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
+async def _readable(descriptor: int) -> None:
+    """Until there is something to read. A plain file or /dev/null cannot be waited for, and need not be."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    try:
+        loop.add_reader(descriptor, lambda: ready.done() or ready.set_result(None))
+    except PermissionError:
+        # Others have their turn all the same: a signal ends also what reads a file without an end.
+        await asyncio.sleep(0)
+        return
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)

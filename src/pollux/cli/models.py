@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pollux.cli.parser import Parser
+from pollux.cli.streams import complain
+
 if TYPE_CHECKING:
     from pollux.config import ProviderName, Settings
     from pollux.core.errors import PolluxError
@@ -30,6 +33,7 @@ SOME: "dict[ProviderName, str]" = {
 def main(argv: list[str]) -> int:
     """Run the command; the result is the exit code."""
     arguments = _parser().parse_args(argv)
+    from pollux.cli.masking import Mask
     from pollux.config import read_settings
     from pollux.core.errors import MissingCredential, PolluxError
     from pollux.core.profile import DEFAULT_MODEL
@@ -43,13 +47,15 @@ def main(argv: list[str]) -> int:
     except MissingCredential as problem:
         return _refuse(problem)
     except PolluxError as problem:
+        # A service may quote a key, and not only its own.
+        masked = PolluxError(Mask(settings.secrets()).text(str(problem)), code=problem.code)
         if not arguments.json or problem.code == "usage":
-            raise
-        return _refuse(problem)
+            raise masked from None
+        return _refuse(masked)
     entries = [_entry(info, model) for info in offered]
     sys.stdout.write(_json(entries, model) if arguments.json else _table(entries))
     if not any(entry["model"] for entry in entries):
-        sys.stderr.write(f"pollux: none of the {len(entries)} models on offer can be named with --model\n")
+        complain(f"none of the {len(entries)} models on offer can be named with --model")
     return 0
 
 
@@ -125,12 +131,12 @@ def _refuse(problem: "PolluxError") -> int:
     import json
 
     line = {"type": "error", "error": str(problem), "code": problem.code}
-    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
     return 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux models",
         description="List the models that a provider offers: the configured model's, or the one named.",
         epilog=EXAMPLES,

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pollux.cli.parser import Parser
+
 EXAMPLES = """\
 examples:
   pollux setup
@@ -83,9 +85,12 @@ def set_up(cwd: Path, *, flags: dict[str, Any]) -> Outcome:
 
 
 def _create(file: Path) -> bool:
-    """Whether it had to be made. Raises OSError."""
+    """Whether it had to be made. Raises OSError, or ConfigError where something else is in its place."""
+    from pollux.config import ConfigError
     from pollux.core.profile import DEFAULT_MODEL
 
+    if file.is_dir():
+        raise ConfigError(f"{file} is a folder, but a file is expected there. Move it away")
     if file.exists():
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +110,7 @@ def _create(file: Path) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux setup",
         description="Make config/.gemini.yaml from a template, and say whether a key is still missing.",
         epilog=EXAMPLES,

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import chain, count
 from typing import Any, Literal, Protocol
 
 from pollux.cli.masking import Mask
@@ -88,11 +89,17 @@ class Told:
                 args = asked.args if asked else {}
                 # A model may call what has no name. It is told what is wrong with that; here it is called something.
                 name = event.name or UNNAMED
-                self.used.append({"id": event.id, "name": name, "args": args, "result": result_of(event)})
+                self.used.append({"id": self._own(event.id), "name": name, "args": args, "result": result_of(event)})
             case events.ApprovalRequired():
                 self.asked[event.call_id] = event
             case _:
                 pass
+
+    def _own(self, call_id: str) -> str:
+        """An id that no call before it had: some services begin anew with every turn, and readers pair by ids."""
+        taken = {used["id"] for used in self.used}
+        ids = chain((call_id,), (f"{call_id}-{number}" for number in count(2)))
+        return next(id_ for id_ in ids if id_ not in taken)
 
     def result(self, event: events.Finished) -> dict[str, Any]:
         """The line that ends a run which was answered, or waits for people."""
@@ -251,10 +258,10 @@ class GeminiJson:
     def _write_call(self, used: dict[str, Any], event: events.ToolCallResponse) -> None:
         self._write("tool_use", tool_name=used["name"], tool_id=used["id"], parameters=used["args"])
         if event.error is None:
-            self._write("tool_result", tool_id=event.id, status="success", output=_output(event.result))
+            self._write("tool_result", tool_id=used["id"], status="success", output=_output(event.result))
         else:
             error = {"type": event.code or "error", "message": event.error}
-            self._write("tool_result", tool_id=event.id, status="error", output=event.error, error=error)
+            self._write("tool_result", tool_id=used["id"], status="error", output=event.error, error=error)
 
     def _ask(self) -> None:
         # Its own dialect has no word for a run that waits for people.

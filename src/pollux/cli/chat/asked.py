@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pollux.cli.arguments import missing_key, seconds, session
+from pollux.cli.parser import Parser
+from pollux.cli.reading import must_be_text, read_text_soon
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.profile import DEFAULT_MODEL
 
@@ -42,7 +44,7 @@ def asked_by(argv: list[str]) -> Asked:
     """Raises ConfigError for what cannot be used, MissingCredential where there is no key."""
     arguments = _parser().parse_args(argv)
     cwd = Path(arguments.cwd or ".").absolute()
-    if not cwd.is_dir():
+    if not os.path.isdir(cwd):  # Which takes a name that no folder can have for none.
         raise ConfigError(f"--cwd must be a directory that exists, found {arguments.cwd!r}", code="usage")
     settings = read_settings(os.environ, cwd=cwd, flags=vars(arguments))
     asked = Asked(
@@ -70,18 +72,14 @@ def need_key(model: str, settings: Settings) -> None:
 
 def _system_prompt(arguments: argparse.Namespace) -> str:
     if arguments.system_prompt_file is None:
-        return arguments.system_prompt or ""
+        return must_be_text(arguments.system_prompt or "", "--system-prompt")
     if arguments.system_prompt is not None:
         raise ConfigError("give --system-prompt or --system-prompt-file, not both", code="usage")
-    path: Path = arguments.system_prompt_file
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"--system-prompt-file {path} cannot be read ({problem})", code="usage") from problem
+    return read_text_soon(arguments.system_prompt_file, "--system-prompt-file")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux chat",
         description="Talk with a model. Files and commands are offered as tools, rooted at --cwd; what changes"
         " anything asks you first.",

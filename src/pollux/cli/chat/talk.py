@@ -43,9 +43,9 @@ def talk(asked: Asked) -> int:
         asked = replace(asked, timeout=asked.timeout or UNATTENDED_SECONDS)
     try:
         return asyncio.run(Talk(asked, keys, screen, is_attended=is_attended).run())
-    except BrokenPipeError:
-        raise
     except OSError as problem:
+        if isinstance(problem, BrokenPipeError) or problem.filename is not None:
+            raise
         # What could not be written is still in the buffer, and Python would try once more at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise PolluxError(f"standard output cannot be written ({problem.strerror})", code="output") from problem

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from pollux.cli.parser import Parser
+from pollux.cli.streams import complain
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -125,7 +128,7 @@ def _as_json(check: "Check") -> dict[str, Any]:
 
 
 def _check_stream(name: str, format_: "Format", *, as_json: bool) -> int:
-    from pollux.cli.doctor.stream import check
+    from pollux.cli.doctor.stream import MOST, check
 
     try:
         if name == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -145,6 +148,8 @@ def _check_stream(name: str, format_: "Format", *, as_json: bool) -> int:
         sys.stdout.write("".join(f"{v.invariant}  line {v.line}: {shown(v.why, lines=False)}\n" for v in violations))
     else:
         sys.stdout.write(f"ok: {count} {'line keeps' if count == 1 else 'lines keep'} V1 to V5\n")
+    if len(violations) >= MOST:
+        complain(f"it was read no further than line {count}: nearly everything is wrong. Is it the right file?")
     return 1 if violations else 0
 
 
@@ -171,7 +176,7 @@ def _version() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux doctor",
         description="Look at the installation and say what to do, or check a captured output of pollux run.",
         epilog=EXAMPLES,

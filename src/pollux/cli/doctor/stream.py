@@ -20,6 +20,8 @@ Line = dict[str, Any]
 
 KEYLESS: Final = "missing_credential"
 LONGEST_REASON: Final = 200
+MOST: Final = 1_000
+"""Where so much is wrong it is another thing, a log perhaps, and need not have an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Violation:
 
 
 def check(lines: Iterable[bytes], format_: Format) -> tuple[int, list[Violation]]:
-    """How many lines there were, and everything that is wrong with them, in their order."""
+    """How many lines were read, and what is wrong with them, in their order. After `MOST` it reads no further."""
     if format_ == "text":
         return _check_text(lines)
     reader = _Reader(_dialect(format_))
@@ -41,6 +43,8 @@ def check(lines: Iterable[bytes], format_: Format) -> tuple[int, list[Violation]
     for count, raw in enumerate(lines, start=1):
         line, why = _parsed(raw)
         found += reader.read(count, line) if line is not None else [Violation("V4", count, why)]
+        if len(found) >= MOST:
+            return count, found[:MOST]
     found += reader.end(max(count, 1))
     return count, sorted(found, key=lambda violation: violation.line)
 
@@ -175,6 +179,8 @@ def _check_text(lines: Iterable[bytes]) -> tuple[int, list[Violation]]:
             found.append(Violation("V3", count, f"a line of stream-json ({line['type']}) stands in the text"))
         elif count > 1:
             found.append(Violation("V3", count, "an error stands behind text: there it belongs on standard error"))
+        if len(found) >= MOST:
+            break
     return count, found
 
 

@@ -1,7 +1,8 @@
 """`pollux schema`: what others may rely on, as JSON Schema.
 
-Six documents hold everything: the lines of `pollux run` in each of its formats, the events of the SDK, and those of the
-journal as a store keeps them. An event can also be had alone, by its name.
+Eight documents hold everything: the lines of `pollux run` in each of its formats, the events of the SDK, those of the
+journal as a store keeps them, and what `pollux serve` answers: as OpenAPI, with the lines of its streams beside it. An
+event can also be had alone, by its name.
 """
 
 import argparse
@@ -9,16 +10,21 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from pollux.cli.parser import Parser
+from pollux.cli.streams import complain
+
 EXAMPLES = """\
 examples:
   pollux schema                       what there is
   pollux schema stream-json           the lines of pollux run --output-format stream-json
   pollux schema tool_call_request     one event of the SDK
   pollux schema RunStarted            one event of the journal
+  pollux schema openapi               the routes of pollux serve
   pollux schema --write schema        every document, into a folder
 """
 LINES: Final = ("stream-json", "json", "gemini-stream-json", "text")
 EVENTS: Final = ("sdk-events", "journal-events")
+HTTP: Final = ("openapi", "http-lines")
 
 Schema = dict[str, Any]
 
@@ -37,10 +43,11 @@ def main(argv: list[str]) -> int:
 def documents() -> dict[str, Schema]:
     """Every document by its name."""
     from pollux.cli.schema.events import journal_events, sdk_events
+    from pollux.cli.schema.http import http_lines, openapi
     from pollux.wire.lines import schema_of
 
-    made = [schema_of(name) for name in LINES] + [sdk_events(), journal_events()]
-    return dict(zip((*LINES, *EVENTS), made, strict=True))
+    made = [schema_of(name) for name in LINES] + [sdk_events(), journal_events(), openapi(), http_lines()]
+    return dict(zip((*LINES, *EVENTS, *HTTP), made, strict=True))
 
 
 def schema(name: str) -> Schema:
@@ -69,7 +76,7 @@ def _list(*, as_json: bool) -> int:
     from pollux.cli.schema.events import names_in
 
     made = documents()
-    listed = [(name, str(document["title"])) for name, document in made.items()]
+    listed = [(name, _title(document)) for name, document in made.items()]
     for group in EVENTS:
         for name, definition in names_in(made[group]).items():
             listed.append((name, _sentence(made[group]["$defs"][definition]["description"])))
@@ -79,6 +86,10 @@ def _list(*, as_json: bool) -> int:
     width = max(len(name) for name, _ in listed)
     sys.stdout.write("".join(f"{name:<{width}}  {title}\n" for name, title in listed))
     return 0
+
+
+def _title(document: Schema) -> str:
+    return str(document.get("title") or f"OpenAPI {document['openapi']} of pollux serve")
 
 
 def _sentence(text: str) -> str:
@@ -95,14 +106,14 @@ def _write(folder: Path) -> int:
             (folder / f"{name}.json").write_text(written(document), "utf-8")
     except OSError as problem:
         raise PolluxError(f"{folder} cannot be written ({problem.strerror}). Name another folder") from problem
-    sys.stderr.write(f"pollux: {len(made)} documents are in {folder}\n")
+    complain(f"{len(made)} documents are in {folder}")
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux schema",
-        description="Print JSON Schemas: the lines of pollux run, the events of the SDK, the events of the journal.",
+        description="Print schemas: lines of pollux run, events of the SDK and the journal, routes of pollux serve.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

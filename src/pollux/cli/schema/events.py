@@ -29,11 +29,11 @@ def sdk_events() -> Schema:
     events = get_args(AgentEvent)
     _, definitions = msgspec.json.schema_components(events)
     for definition in definitions.values():
-        _require_type(definition)
+        require_type(definition)
     return {
         "$schema": DRAFT,
         "title": "An event of Agent.send_stream",
-        "anyOf": [_ref(event.__name__) for event in events],
+        "anyOf": [ref(event.__name__) for event in events],
         "$defs": dict(sorted(definitions.items())),
     }
 
@@ -77,6 +77,20 @@ def alone(document: Schema, definition: str) -> Schema:
     return {**made, "$defs": {name: every[name] for name in sorted(needed)}} if needed else made
 
 
+def require_type(definition: Schema) -> None:
+    """Say that the member which tells a class from the others is always there."""
+    # It has a default, so that nobody must write it in Python; in JSON it is always there.
+    type_: Schema = definition["properties"].get("type", {})
+    if len(type_.get("enum", ())) == 1:
+        definition["properties"]["type"] = {"const": type_["enum"][0]}
+        definition["required"] = [*definition.get("required", ()), "type"]
+
+
+def ref(name: str) -> Schema:
+    """The definition of this name."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
 def _facts(event: type[Any]) -> type[Any]:
     """The event with its content as anything at all: what stands there is described by hand."""
     hints = get_type_hints(event)
@@ -97,24 +111,16 @@ def _facts(event: type[Any]) -> type[Any]:
 def _content(event: type[Any], member: str) -> Schema:
     """A digest, or nothing where nothing was said."""
     if get_origin(get_type_hints(event)[member]) is tuple:
-        return {"type": "array", "items": _ref("Reference")}
-    return {"anyOf": [_ref("Reference"), {"type": "null"}, {"const": ""}]}
+        return {"type": "array", "items": ref("Reference")}
+    return {"anyOf": [ref("Reference"), {"type": "null"}, {"const": ""}]}
 
 
 def _row(name: str) -> Schema:
     return {
         "type": "object",
-        "properties": {"kind": {"const": name}, "v": {"const": VERSION}, "facts": _ref(name)},
+        "properties": {"kind": {"const": name}, "v": {"const": VERSION}, "facts": ref(name)},
         "required": ["kind", "v", "facts"],
     }
-
-
-def _require_type(definition: Schema) -> None:
-    # It has a default, so that nobody must write it in Python; in JSON it is always there.
-    type_: Schema = definition["properties"].get("type", {})
-    if len(type_.get("enum", ())) == 1:
-        definition["properties"]["type"] = {"const": type_["enum"][0]}
-        definition["required"] = [*definition.get("required", ()), "type"]
 
 
 def _named_in(value: object) -> Iterator[str]:
@@ -128,7 +134,3 @@ def _named_in(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             yield from _named_in(item)
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}

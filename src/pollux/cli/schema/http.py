@@ -1,0 +1,103 @@
+"""What is told over HTTP, as schemas: the OpenAPI document, and the lines of the two kinds of streams."""
+
+import json
+from dataclasses import field, fields, make_dataclass
+from types import NoneType
+from typing import Any, Final, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from pollux.cli.schema.events import DRAFT, Schema, ref, require_type
+from pollux.core.events import EVENT_TYPES
+from pollux.core.messages import Message, Part
+from pollux.core.run import Compressed
+from pollux.http.lines import JOURNAL_LINES, RUN_LINES
+from pollux.http.openapi import document, filled
+
+SAID: Final = (Message, Compressed)
+"""Classes that hold what was said. msgspec knows no unions of dataclasses, so where these stand is told here."""
+LINE_NAMES: Final = tuple(dict.fromkeys(line.__name__ for line in (*RUN_LINES, *JOURNAL_LINES)))
+
+
+def openapi() -> Schema:
+    """The document that /openapi.json answers."""
+    return json.loads(document())
+
+
+def http_lines() -> Schema:
+    """Every line of a run's stream (`RunLine`) and of a journal's (`JournalLine`)."""
+    _, lines = msgspec.json.schema_components((*RUN_LINES, *JOURNAL_LINES))
+    events = _events()
+    told = {name: _told(name) for name in EVENT_TYPES}
+    return {
+        "$schema": DRAFT,
+        "title": "A line of a stream over HTTP",
+        "description": "RunLine: POST /api/agent/run/stream. JournalLine: GET /api/agent/runs/{id}/events.",
+        "anyOf": [ref("RunLine"), ref("JournalLine")],
+        "$defs": {
+            "RunLine": {"anyOf": [ref(line.__name__) for line in RUN_LINES]},
+            "JournalLine": {"anyOf": [ref(line.__name__) for line in JOURNAL_LINES] + [*told.values()]},
+            **{name: _line(lines[name]) if name in LINE_NAMES else filled(lines[name]) for name in sorted(lines)},
+            **dict(sorted(events.items())),
+        },
+    }
+
+
+def _line(definition: Schema) -> Schema:
+    type_ = definition["properties"]["type"]["enum"][0]
+    return {**definition, "properties": {**definition["properties"], "type": {"const": type_}}}
+
+
+def _told(name: str) -> Schema:
+    """An event with its number in the journal."""
+    return {
+        "type": "object",
+        "properties": {"type": {"const": name}, "seq": {"type": "integer", "minimum": 1}, "data": ref(name)},
+        "required": ["type", "seq", "data"],
+        "additionalProperties": False,
+    }
+
+
+def _events() -> dict[str, Schema]:
+    """Every event with what was said in it, as its owner reads it."""
+    kinds, parts = (*EVENT_TYPES.values(), *SAID), get_args(Part)
+    _, definitions = msgspec.json.schema_components([*map(_without_said, kinds), *parts])
+    for kind in kinds:
+        for name, hint in get_type_hints(kind).items():
+            if _is_said(hint):
+                definitions[kind.__name__]["properties"][name] = _said(hint)
+    for part in parts:
+        require_type(definitions[part.__name__])
+    return {name: filled(definition) for name, definition in definitions.items()}
+
+
+def _without_said(kind: type[Any]) -> type[Any]:
+    """The class with anything at all where something was said."""
+    hints = get_type_hints(kind)
+    members: list[Any] = [
+        (
+            known.name,
+            Any if _is_said(hints[known.name]) else hints[known.name],
+            field(default=known.default, default_factory=cast(Any, known.default_factory)),
+        )
+        for known in fields(kind)
+        # The provider's own form of a message is not told.
+        if known.name != "native"
+    ]
+    made = make_dataclass(kind.__name__, members, kw_only=True)
+    made.__doc__ = kind.__doc__
+    return made
+
+
+def _is_said(hint: Any) -> bool:
+    return hint in (*SAID, Part) or any(_is_said(inner) for inner in get_args(hint))
+
+
+def _said(hint: Any) -> Schema:
+    if hint in SAID:
+        return ref(hint.__name__)
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _said(get_args(hint)[0])}
+    if hint == Part:
+        return {"anyOf": [ref(part.__name__) for part in get_args(Part)]}
+    return {"anyOf": [{"type": "null"} if inner is NoneType else _said(inner) for inner in get_args(hint)]}
