@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollux.core.ids import RunId, grant_id, is_thread_id, run_of
-from pollux.core.run import action_id, approval_id
+from pollux.core.ids import RunId, grant_id, is_thread_id
+from pollux.core.run import action_id, approval_id, run_of
 
 RUN = RunId("run_01J")
 

@@ -29,11 +29,17 @@ STRACE = shutil.which("strace")
 
 @dataclass(frozen=True)
 class Trace:
-    """What the tracer does to a process: `syscalls` by name, `number` as strace counts them, what happens then."""
+    """What the tracer does to a process: `syscalls` by name, `number` as strace counts them, what happens then.
+
+    It counts for each thread and each kind of call by itself. With a `file` of the home only calls on that file count.
+    """
 
     syscalls: str
     number: str
     effect: str = "signal=SIGKILL"
+    file: str = ""
+    log: Path = Path(os.devnull)
+    """Where the tracer tells of each call. Usually only what it does to the process counts."""
 
 
 @dataclass
@@ -62,12 +68,13 @@ class Child:
     """One process. `code` is its exit code once it ended, negative for a signal."""
 
     def __init__(self, job: int, place: Place) -> None:
-        self._job = job
+        self.job = job
         self._place = place
         loop = asyncio.get_running_loop()
         self.pid: asyncio.Future[int] = loop.create_future()
         self.ended: asyncio.Future[int] = loop.create_future()
         self.stopped = asyncio.Event()
+        self.tracer: asyncio.subprocess.Process | None = None
 
     async def wait(self, seconds: float = PATIENCE) -> int:
         """How it ended."""
@@ -90,7 +97,7 @@ class Child:
         """What it had to say at its end. Raises AssertionError if it did not end well."""
         code = await self.wait()
         assert code == 0, f"process {self.pid.result()} ended with {code}\n{self._place.log[-4000:]}"
-        return json.loads((self._place.outside.directory / f"summary-{self._job}.json").read_text())
+        return json.loads((self._place.outside.directory / f"summary-{self.job}.json").read_text())
 
 
 class Lab:
@@ -147,7 +154,7 @@ class Lab:
             await self._nursery.stdin.drain()
             pid = await child.pid
         if trace:
-            await self._trace(pid, trace)
+            child.tracer = await self._trace(pid, trace, place)
         return child
 
     async def finish(self, place: Place, **more: Any) -> dict[str, Any]:
@@ -181,23 +188,25 @@ class Lab:
         self._nursery.kill()
         await self._nursery.wait()
 
-    async def _trace(self, pid: int, trace: Trace) -> None:
+    async def _trace(self, pid: int, trace: Trace, place: Place) -> asyncio.subprocess.Process:
         assert STRACE is not None
         inject = f"inject={trace.syscalls}:{trace.effect}:when={trace.number}"
-        # Its own report goes nowhere: only what it does to the process counts.
         self._tracers = {tracer for tracer in self._tracers if tracer.returncode is None}
+        only = ["-P", str((place.home / trace.file).resolve())] if trace.file else []
         tracer = await asyncio.create_subprocess_exec(
-            STRACE, "-f", "-qq", "-o", os.devnull, "-e", f"trace={trace.syscalls}", "-e", inject, "-p", str(pid),
+            STRACE, "-f", "-qq", "-y", "-o", str(trace.log), *only,
+            "-e", f"trace={trace.syscalls}", "-e", inject, "-p", str(pid),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         self._tracers.add(tracer)
+        return tracer
 
 
 @asynccontextmanager
-async def running_lab(directory: Path) -> AsyncGenerator[Lab]:
+async def running_lab(directory: Path, nursery_module: str = "tests.crash.worker") -> AsyncGenerator[Lab]:
     """A lab with a nursery of its own; nothing of it is left afterwards."""
     nursery = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.crash.worker",
+        sys.executable, "-m", nursery_module,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY,
     )  # fmt: skip
     lab = Lab(directory, nursery)

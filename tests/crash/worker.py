@@ -26,11 +26,11 @@ from tests.crash.outside import RULES, Fault, Outside, make_tools
 
 from pollux.core.errors import Conflict, Misfit, StoreError, ThreadBusy
 from pollux.core.events import ModelCalled
-from pollux.core.ids import RunId, ThreadId, UserId, run_of
+from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.machine import pending
 from pollux.core.messages import JSON
 from pollux.core.profile import Limits, Profile
-from pollux.core.run import Parent, Run
+from pollux.core.run import Parent, Run, run_of
 from pollux.core.tools import ToolContext
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine, Start
@@ -67,6 +67,8 @@ class Job:
     limit: int = 25
     rounds: int = 0
     seconds: float = 30.0
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+    """For programs that are told by their environment what to do."""
 
     @classmethod
     def parse(cls, line: str) -> "Job":
@@ -312,13 +314,14 @@ def work(job: Job) -> None:
     os.dup2(log, 2)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(process)d %(name)s: %(message)s")
     if job.traced:
-        _wait_for_tracer()
+        wait_for_tracer()
     modes = Worker(job)
     summary = asyncio.run(asyncio.wait_for(getattr(modes, job.mode)(), job.seconds))
     (outside / f"summary-{job.id}.json").write_text(json.dumps(summary))
 
 
-def _wait_for_tracer() -> None:
+def wait_for_tracer() -> None:
+    """Go on once somebody traces this process."""
     _libc.prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0)
     deadline = time.monotonic() + 10
     while "TracerPid:\t0\n" in Path("/proc/self/status").read_text():
@@ -331,7 +334,8 @@ def _wait_for_tracer() -> None:
 class Nursery:
     """Forks a process for each job, and tells what becomes of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, work: Callable[[Job], None]) -> None:
+        self._work = work
         self._wakes = os.pipe()
         for end in self._wakes:
             os.set_blocking(end, False)
@@ -366,7 +370,7 @@ class Nursery:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-                work(job)
+                self._work(job)
                 status = 0
         except BaseException:  # The child must not go on as a second nursery.
             logging.getLogger(__name__).exception("the job failed")
@@ -398,4 +402,4 @@ def _say(**fields: int) -> None:
 
 
 if __name__ == "__main__":
-    Nursery().serve()
+    Nursery(work).serve()

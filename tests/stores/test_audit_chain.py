@@ -48,6 +48,14 @@ def test_a_head_is_one_signed_line(tmp_path: Path):
     assert heads.read().heads == [Tip(3, "f" * 64)]
 
 
+def test_a_head_after_one_that_a_dead_process_tore_stands_on_its_own_line(tmp_path: Path):
+    path = tmp_path / "heads"
+    Heads(path, KEY).append(Tip(1, "a" * 64), 1.0)
+    path.write_bytes(path.read_bytes() + b'{"seq": 2, "ha')
+    Heads(path, KEY).append(Tip(3, "c" * 64), 3.0)
+    assert [tip.seq for tip in Heads(path, KEY).read().heads] == [1, 3]
+
+
 def test_a_head_that_cannot_be_written_does_not_undo_the_commit(tmp_path: Path):
     heads = Heads(tmp_path / "missing" / "heads.jsonl", KEY)
     heads.append(Tip(1, "f" * 64), 5.0)

@@ -22,9 +22,3 @@ def is_thread_id(text: str) -> bool:
 def grant_id(approval: ApprovalId, position: int) -> GrantId:
     """The grants that an approval left behind, one for each subject, in order."""
     return GrantId(f"gnt_{approval.removeprefix('apr_')}_{position}")
-
-
-def run_of(derived: str) -> RunId:
-    """The run that an action or approval id was derived from."""
-    stem = derived.partition("_")[2].rpartition("_")[0]
-    return RunId("run_" + stem)

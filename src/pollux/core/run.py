@@ -288,3 +288,9 @@ def action_id(run_id: RunId, turn: int, index: int, revision: int = 0) -> Action
 def approval_id(action: ActionId) -> ApprovalId:
     """The one question asked about an action."""
     return ApprovalId("apr_" + action.removeprefix("act_"))
+
+
+def run_of(derived: str) -> RunId:
+    """The run that an action or approval id was derived from."""
+    stem = derived.partition("_")[2].rpartition("_")[0]
+    return RunId("run_" + stem)

@@ -239,9 +239,10 @@ class Crew:
         self._leaving = True
         driving = [feed for feed in self._ledger.feeds if feed.driving]
         if driving and grace:
-            idle = asyncio.gather(*(_wait_idle(feed) for feed in driving))
-            await asyncio.wait({idle}, timeout=grace)
-            idle.cancel()
+            idle = [asyncio.ensure_future(_wait_idle(feed)) for feed in driving]
+            await asyncio.wait(idle, timeout=grace)
+            for task in idle:
+                task.cancel()
         # As a crash would, without a word: the journal knows what was begun. What does not listen is left behind, and
         # nothing is begun any more, whatever is still being written.
         for driver in self._drivers:

@@ -21,13 +21,13 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
-from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId, run_of
+from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import pending
 from pollux.core.messages import JSON, Message
 from pollux.core.messages import user as user_message
 from pollux.core.policy import Rule, Scope
 from pollux.core.profile import Limits, Profile
-from pollux.core.run import Action, CancelReason, Parent, Run, action_id
+from pollux.core.run import Action, CancelReason, Parent, Run, action_id, run_of
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
@@ -188,20 +188,30 @@ class Engine:
         # A word that is neither would close the question and leave the action without an answer for ever.
         _one_of("decision", decision, ("approved", "rejected"))
         _one_of("scope", scope, (None, "session", "always"))
-        action = await self._action_of_approval(approval_id, user)
-        if args_hash is not None and args_hash != action.args_hash:
-            raise Misfit("the arguments are not the ones you were shown", code="args_changed")
-        if scope is not None and not action.subjects:
-            raise ValidationError("there is no recipient to always allow", code="no_recipient")
-        event = ApprovalResolved(
-            approval_id=ApprovalId(approval_id),
-            decision=decision,
-            by=by,
-            feedback=feedback,
-            scope=scope,
-            at=self.clock.now(),
-        )
-        return await self._tell(run_of(approval_id), just(event))
+
+        async def facts(run: Run) -> Sequence[Event]:
+            action = run.action_of_approval(approval_id)
+            if action is None or user not in (None, run.user):
+                raise NotFound("")
+            if args_hash is not None and args_hash != action.args_hash:
+                raise Misfit("the arguments are not the ones you were shown", code="args_changed")
+            if scope is not None and not action.subjects:
+                raise ValidationError("there is no recipient to always allow", code="no_recipient")
+            answer = ApprovalResolved(
+                approval_id=ApprovalId(approval_id),
+                decision=decision,
+                by=by,
+                feedback=feedback,
+                scope=scope,
+                at=self.clock.now(),
+            )
+            return [answer]
+
+        try:
+            return await self._tell(run_of(approval_id), facts)
+        except NotFound:
+            # Unknown, erased or somebody else's: in the same words.
+            raise NotFound(f"there is no approval {approval_id!r}") from None
 
     async def edit(self, approval_id: str, args: dict[str, JSON], *, by: str, user: UserId | None = None) -> Action:
         """Other arguments for a call that waits: a new action with a new approval; the old one is superseded.
@@ -321,7 +331,7 @@ class Engine:
         thread = await self._store.thread(start.thread_id) if start.thread_id else None
         if thread and thread.open_run == start.run_id:
             raise ThreadBusy("the thread has an open run", run_id=start.run_id)
-        raise Conflict(f"expected the id of a new run, found {start.run_id!r}, which began before")
+        raise Conflict(f"expected the id of a new run, found {start.run_id!r}, which began before", code="run_exists")
 
     async def _start(self, start: Start) -> Run:
         profile = self.profiles.get(start.profile)

@@ -12,12 +12,12 @@ from typing import NoReturn
 from pollux.bootstrap import Fixed, Registry
 from pollux.core.errors import Misfit, NotFound, PolluxError, SessionNotFound, ThreadBusy
 from pollux.core.events import HistoryCompressed, ModelReplied
-from pollux.core.ids import RunId, ThreadId, run_of
+from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON, Message, Usage
 from pollux.core.policy import Decision, PolicyRequest, decide
 from pollux.core.prices import Price, cost, price_of
 from pollux.core.profile import Profile
-from pollux.core.run import Run
+from pollux.core.run import Run, run_of
 from pollux.engine.engine import Engine, RandomIds, Start
 from pollux.engine.model import ModelInfo
 from pollux.engine.perform import Instruct

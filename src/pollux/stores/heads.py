@@ -36,17 +36,15 @@ class Heads:
     def __init__(self, path: Path, key: bytes) -> None:
         self._path = path
         self._key = key
-        self._is_torn = False
 
     def append(self, tip: Tip, at: Instant) -> None:
         """Add a line and see it on disk. Where that fails the commit stands, and the next head covers it too."""
         line = json.dumps({"seq": tip.seq, "hash": tip.hash, "at": at, "sig": _signature(tip, self._key)}) + "\n"
-        # After a torn write the rest of that line would swallow this one.
-        text = ("\n" + line if self._is_torn else line).encode()
         try:
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                self._is_torn = os.write(file, text) < len(text)
+                # After a torn write, of ours or of a process that is gone, the rest of that line would swallow this one.
+                os.write(file, ("\n" + line if _is_torn(file) else line).encode())
                 os.fsync(file)
             finally:
                 os.close(file)
@@ -76,6 +74,11 @@ class Heads:
             else:
                 forged += 1
         return Read(heads, forged)
+
+
+def _is_torn(file: int) -> bool:
+    size = os.fstat(file).st_size
+    return size > 0 and os.pread(file, 1, size - 1) != b"\n"
 
 
 def _parsed(line: str) -> tuple[Tip, str]:
