@@ -472,3 +472,22 @@ def test_a_password_in_a_model_name_is_refused_and_not_repeated():
     with pytest.raises(ConfigError, match="must not hold a password") as refused:
         provider_of("openai:https://me:canary@h/v1/m")
     assert "canary" not in str(refused.value)
+
+
+def test_an_issuer_is_kept_to_the_letter(cwd: Path):
+    given = {"POLLUX_OIDC_ISSUER": "https://id.example/", "POLLUX_OIDC_AUDIENCE": "pollux"}
+    assert read(cwd, given).oidc_issuer == "https://id.example/"
+
+
+def test_hosts_and_counts_of_a_server_are_read(cwd: Path):
+    write_config(cwd, '[serve]\nallowed_hosts = "Agents.example,[::1]"\nburst = 7\ntokens_per_day = 1000\n')
+    settings = read(cwd)
+    assert settings.allowed_hosts == ("agents.example", "[::1]")
+    assert (settings.burst, settings.tokens_per_day, settings.requests_per_minute) == (7, 1000, 1200)
+
+
+@pytest.mark.parametrize("line", ["burst = 0", "burst = 1.5", "burst = true", 'allowed_hosts = "a.example:80"'])
+def test_hosts_and_counts_that_are_none_are_refused(cwd: Path, line: str):
+    write_config(cwd, f"[serve]\n{line}\n")
+    with pytest.raises(ConfigError, match=r"serve\.(burst|allowed_hosts)"):
+        read(cwd)

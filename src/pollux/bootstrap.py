@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -111,27 +111,33 @@ def make_home(home: Path) -> None:
 
 def read_key(path: Path) -> bytes:
     """The key in this file, made on first use, readable by its owner alone."""
-    try:
-        # Made complete under another name and linked into place: two first starts agree on one key, and neither
-        # reads half of it.
-        draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-        key = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
+    key, _ = made_once(path, lambda: secrets.token_bytes(KEY_BYTES))
     if len(key) != KEY_BYTES:
         raise ConfigError(f"{path} should hold {KEY_BYTES} bytes, but holds {len(key)}. Restore it from a backup")
     return key
+
+
+def made_once(path: Path, make: Callable[[], bytes]) -> tuple[bytes, bool]:
+    """What is in this file, and whether it was made just now. It is for its owner's eyes alone. Raises ConfigError."""
+    try:
+        # Made complete under another name and linked into place: two first starts agree on one, and neither reads
+        # half of it.
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(make())
+            file.flush()
+            os.fsync(file.fileno())
+        is_new = True
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            is_new = False
+        finally:
+            draft.unlink()
+        return path.read_bytes(), is_new
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
 
 
 class Registry:

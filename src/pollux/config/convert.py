@@ -1,5 +1,6 @@
 """From what a person wrote to a typed value. An error names the place and what was expected, and never a secret."""
 
+import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -24,6 +25,8 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
     """The typed value. Raises ConfigError."""
     if kind == "port":
         return _port(raw, where)
+    if kind == "count":
+        return _count(raw, where)
     if not isinstance(raw, str):
         raise ConfigError(f"{where} must be text in quotes, found {kind_of(raw)}")
     text = raw.strip()
@@ -36,6 +39,10 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
             return _store(text, where=where, base=base, own_home=own_home)
         case "url":
             return _url(text, where).geturl().rstrip("/")
+        case "issuer":
+            # Kept to the letter, a slash at its end included: tokens name it so, and are compared.
+            _url(text, where)
+            return text
         case "origin":
             return _origin(text, where)
         case "host":
@@ -48,6 +55,8 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
             return Secret(text)
         case "tokens":
             return _tokens(text, where)
+        case "hosts":
+            return _hosts(text, where)
 
 
 def _port(raw: object, where: str) -> int:
@@ -55,6 +64,21 @@ def _port(raw: object, where: str) -> int:
     if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or int(text[:6]) > 65535:
         raise ConfigError(f"{where} must be a port from 0 to 65535 (0 takes any free one)")
     return int(text)
+
+
+def _count(raw: object, where: str) -> int:
+    text = str(raw).strip()
+    if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or not 0 < int(text[:16]) < 10**15:
+        raise ConfigError(f"{where} must be a whole number above 0")
+    return int(text)
+
+
+def _hosts(text: str, where: str) -> tuple[str, ...]:
+    names = tuple(name.strip().lower() for name in text.split(","))
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]", name):
+            raise ConfigError(f"{where} must be host names without port, as in agent.example.com,[::1]")
+    return names
 
 
 def _path(text: str, *, where: str, base: Path, own_home: Path | None) -> Path:

@@ -34,7 +34,13 @@ class Settings:
     port: int
     gemini_emulator_port: int
     workspace_emulator_port: int
+    allowed_hosts: tuple[str, ...]
+    public_url: str | None
+    requests_per_minute: int
+    burst: int
+    tokens_per_day: int | None
     tokens: tuple[tuple[str, Secret], ...]
+    token: Secret | None
     oidc_issuer: str | None
     oidc_audience: str | None
     oidc_jwks: str | None
@@ -106,7 +112,7 @@ def _value(name: str, sources: Sequence[Source], *, own_home: Path | None) -> ob
     found = places.first(name, sources)
     if found is not None:
         return convert(found.raw, kind=setting.kind, where=found.where, base=found.base, own_home=own_home)
-    if setting.kind == "tokens":
+    if setting.kind in ("tokens", "hosts"):
         return ()
     # Defaults that name a place or the model are filled in by whoever knows it.
     if setting.default is None or setting.kind in ("path", "store", "model"):

@@ -5,7 +5,22 @@ from typing import Final, Literal
 
 from pollux.config.files import ConfigError
 
-Kind = Literal["text", "path", "store", "url", "origin", "host", "port", "model", "key", "secret", "tokens"]
+Kind = Literal[
+    "text",
+    "path",
+    "store",
+    "url",
+    "issuer",
+    "origin",
+    "host",
+    "port",
+    "model",
+    "key",
+    "secret",
+    "tokens",
+    "count",
+    "hosts",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +85,25 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "The port of the Gemini emulator.", file=("emulator.gemini_port",)),
     Setting("workspace_emulator_port", (), None, "port", "8644",
             "The port of the workspace emulator.", file=("emulator.workspace_port",)),
+    Setting("allowed_hosts", ("POLLUX_ALLOWED_HOSTS",), None, "hosts", None,
+            "The host names that `pollux serve` may be reached by: `agent.example.com,10.0.0.5`. When not set: the "
+            "names of loopback, or any on a public address.", file=("serve.allowed_hosts",)),
+    Setting("public_url", ("POLLUX_PUBLIC_URL",), None, "url", None,
+            "The address that browsers know `pollux serve` by, behind a proxy. With https, cookies are kept to it.",
+            file=("serve.public_url",)),
+    Setting("requests_per_minute", (), None, "count", "1200",
+            "How many requests one user may make in a minute.", file=("serve.requests_per_minute",)),
+    Setting("burst", (), None, "count", "200",
+            "How many of them may come at once.", file=("serve.burst",)),
+    Setting("tokens_per_day", (), None, "count", None,
+            "How many tokens the runs of one user may spend in 24 hours, begun over HTTP.",
+            file=("serve.tokens_per_day",)),
     # Who may call
     Setting("tokens", ("POLLUX_TOKENS",), None, "tokens", None,
             "Users and their bearer tokens: `alice:TOKEN,bob:TOKEN`. A user may have several.", file=("tokens",)),
-    Setting("oidc_issuer", ("POLLUX_OIDC_ISSUER",), None, "url", None,
+    Setting("token", ("POLLUX_TOKEN",), None, "key", None,
+            "The token that commands with `--server` send; `$POLLUX_HOME/token` when not set."),
+    Setting("oidc_issuer", ("POLLUX_OIDC_ISSUER",), None, "issuer", None,
             "Whose JWTs are accepted. Needs the audience too.", file=("oidc.issuer",)),
     Setting("oidc_audience", ("POLLUX_OIDC_AUDIENCE",), None, "text", None,
             "The audience a JWT must name.", file=("oidc.audience",)),
@@ -81,7 +111,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "The issuer's keys, as an address or a file; the issuer's own discovery document when not set.",
             file=("oidc.jwks",)),
     Setting("seal_key", ("POLLUX_SEAL_KEY",), None, "secret", None,
-            "Seals the history a page keeps; `$POLLUX_HOME/seal.key` when not set.", file=("seal_key",)),
+            "Seals the history a page keeps, and browsers' sessions; `$POLLUX_HOME/seal.key` when not set.",
+            file=("seal_key",)),
     # Google
     Setting("google_client_id", ("POLLUX_GOOGLE_CLIENT_ID",), None, "text", None,
             "The OAuth client that connects Google accounts.", file=("google.client_id",)),
