@@ -1,0 +1,174 @@
+"""Text hygiene at the edge: bytes to JSON values of known shape and back. What is not clean stays outside."""
+
+import asyncio
+import json
+import math
+from contextlib import suppress
+from typing import Any, NoReturn, TypeVar, cast
+
+import msgspec
+from starlette.types import Receive
+
+from pollux.asgi.errors import HttpError
+from pollux.core.errors import ValidationError
+
+T = TypeVar("T")
+
+LARGEST_BODY = 1 << 20
+MOST_DISCARDED = 8 << 20
+DISCARD_SECONDS = 2.0
+DEEPEST = 64
+"""How far values may nest: more than any form needs, less than what makes a parser stumble."""
+
+
+async def read_body(receive: Receive, declared: str, *, largest: int = LARGEST_BODY, is_coming: bool = True) -> bytes:
+    """The whole body. Refused before it is read, or as soon as it turns out too large.
+
+    `is_coming` says that the sender does not wait for a word of ours before it sends.
+    """
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > largest:
+        if is_coming:
+            await _discard(receive)
+        raise _too_large(largest)
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HttpError(400, "disconnected", "the body ended before it was whole")
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > largest:
+            if message.get("more_body", False):
+                await _discard(receive)
+            raise _too_large(largest)
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return b"".join(pieces)
+
+
+async def _discard(receive: Receive) -> None:
+    """Take what still comes, up to a point. Whoever is hung up on while sending never sees why."""
+    left = MOST_DISCARDED
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DISCARD_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def parsed(body: bytes) -> Any:
+    """A JSON value: UTF-8, every name once, every number finite, no NUL and no half characters, not too deep.
+
+    Raises ValidationError.
+    """
+    try:
+        text = body.decode("utf-8")
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+    except UnicodeDecodeError as problem:
+        raise ValidationError(f"the body must be UTF-8 text; byte {problem.start} is not") from None
+    except RecursionError:
+        raise ValidationError(f"the body nests deeper than {DEEPEST} levels") from None
+    except ValueError as problem:
+        raise ValidationError(f"the body must be JSON: {_place(problem)}") from None
+    _check(value)
+    return value
+
+
+def shaped(value: Any, shape: type[T], *, what: str = "the body", lax: bool = False) -> T:
+    """The value as that type. Raises ValidationError naming the member that does not fit."""
+    try:
+        return msgspec.convert(value, shape, strict=not lax)
+    except (msgspec.ValidationError, RecursionError, OverflowError) as problem:
+        raise ValidationError(f"{what} does not fit: {str(problem) or type(problem).__name__}") from None
+
+
+def query_of(pairs: list[tuple[str, str]], shape: type[T]) -> T:
+    """The query as that type. Raises ValidationError; a name given twice is one of the reasons."""
+    given: dict[str, str] = {}
+    for name, value in pairs:
+        if name in given:
+            raise ValidationError(f"the query names {name[:40]!r} twice")
+        _check_text(value)
+        given[name] = value
+    return shaped(given, shape, what="the query", lax=True)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValidationError("the body names a member twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValidationError(f"the body holds {name}, which is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValidationError("the body holds a number that is too large")
+    return number
+
+
+def _check(value: Any) -> None:
+    """No NUL, no half characters, and not too deep, anywhere."""
+    todo: list[tuple[Any, int]] = [(value, 1)]
+    while todo:
+        each, depth = todo.pop()
+        if isinstance(each, str):
+            _check_text(each)
+        elif isinstance(each, dict):
+            members = cast("dict[str, Any]", each)
+            for name in members:
+                _check_text(name)
+            todo.extend((member, depth + 1) for member in members.values())
+        elif isinstance(each, list):
+            todo.extend((member, depth + 1) for member in cast("list[Any]", each))
+        if depth > DEEPEST:
+            raise ValidationError(f"the body nests deeper than {DEEPEST} levels")
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        raise ValidationError("a text holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValidationError("a text holds half of a character (a lone surrogate)") from None
+
+
+def _place(problem: ValueError) -> str:
+    if isinstance(problem, json.JSONDecodeError):
+        return f"{problem.msg} (line {problem.lineno}, column {problem.colno})"
+    return "a number is too long"
+
+
+def _too_large(largest: int) -> HttpError:
+    # The rest of the body is not read: the connection cannot be used again.
+    return HttpError(413, "too_large", f"the body is larger than {largest} bytes", headers={"connection": "close"})
+
+
+def encoded(value: Any) -> bytes:
+    """JSON for what a model may have said: numbers of any size and text with half characters have a form too."""
+    try:
+        return msgspec.json.encode(value)
+    except (ValueError, OverflowError, TypeError):
+        plain = json.dumps(_nulled(msgspec.to_builtins(value)), ensure_ascii=False, separators=(",", ":"))
+        return plain.encode("utf-8", "replace")
+
+
+def _nulled(value: Any) -> Any:
+    """The value with null where a number is none, as msgspec has it."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: _nulled(member) for name, member in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_nulled(member) for member in cast("list[Any]", value)]
+        case _:
+            return value

@@ -1,0 +1,205 @@
+"""What every request passes before anything of ours looks at it: is it meant for us, who asks, how often, and whatever
+goes wrong is told in one form. Streams pass untouched: nothing here waits for a whole answer."""
+
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from math import ceil
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pollux.asgi.auth import Authority, Identity
+from pollux.asgi.bodies import encoded
+from pollux.asgi.errors import HttpError, rendered
+from pollux.core.errors import AuthError
+
+logger = logging.getLogger(__name__)
+
+IDENTITY = "pollux.identity"
+CORRELATION = "pollux.correlation"
+MOST_CALLERS = 10_000
+"""How many callers are counted. The one who asked nothing for longest is forgotten first."""
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+HEADERS = {
+    # For what is no page. Pages bring their own, hardly wider.
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
+    "cache-control": "no-store",
+}
+
+
+class Rate:
+    """How often one caller may ask: a bucket that fills at a steady rate and holds a burst."""
+
+    def __init__(self, *, per_minute: float, burst: int, now: Callable[[], float]) -> None:
+        self._per_second = per_minute / 60
+        self._burst = burst
+        self._now = now
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """One request of this caller. Raises HttpError 429 where the bucket is empty, and says when to come again."""
+        now = self._now()
+        left, since = self._buckets.pop(caller, (float(self._burst), now))
+        left = min(float(self._burst), left + (now - since) * self._per_second)
+        if left < 1:
+            self._keep(caller, left, now)
+            seconds = max(1, ceil((1 - left) / self._per_second))
+            message = f"too many requests; come again in {seconds} seconds"
+            raise HttpError(429, "rate_limited", message, headers={"retry-after": str(seconds)})
+        self._keep(caller, left - 1, now)
+
+    def _keep(self, caller: str, left: float, now: float) -> None:
+        self._buckets[caller] = (left, now)
+        if len(self._buckets) > MOST_CALLERS:
+            self._buckets.popitem(last=False)
+
+
+class Door:
+    """The application, guarded."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authority: Authority,
+        rate: Rate,
+        is_public: Callable[[str], bool],
+        hosts: Collection[str] | None = LOOPBACK,
+        public_url: str | None = None,
+    ) -> None:
+        self._app = app
+        self._authority = authority
+        self._rate = rate
+        self._is_public = is_public
+        self._hosts = hosts
+        self._public_url = public_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._refuse_other(scope, receive, send)
+            return
+        began, correlation = time.perf_counter(), correlation_id()
+        scope[CORRELATION] = correlation
+        answer = _Answer(send, correlation)
+        try:
+            await self._admit(scope)
+            await self._app(scope, receive, answer.send)
+        except Exception as problem:
+            if answer.status is not None:
+                raise
+            status, headers, document = rendered(problem, correlation)
+            await answer.whole(status, headers, encoded(document))
+        finally:
+            # The path without its query: that may hold a token.
+            spent = (time.perf_counter() - began) * 1000
+            path = scope["path"][:200]
+            logger.info("%a %a %s %.0f ms (%s)", scope["method"], path, answer.status, spent, correlation)
+
+    async def _admit(self, scope: Scope) -> None:
+        """Let it in, or raise."""
+        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+        navigates = method == "GET" and self._is_public(path)
+        check_place(headers, self._hosts, navigates=navigates, public_url=self._public_url)
+        stranger = f"@{(scope.get('client') or ('',))[0]}"
+        if self._is_public(path):
+            self._rate.take(stranger)
+            return
+        try:
+            identity = await self._authority.identify(headers, method)
+        except AuthError:
+            # Whoever guesses is slowed down as well, and nobody else at that address who asks for what is public.
+            self._rate.take(f"{stranger}!")
+            raise
+        self._rate.take(identity.user)
+        scope[IDENTITY] = identity
+
+    async def _refuse_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._app(scope, receive, send)
+
+
+def check_place(
+    headers: Headers, hosts: Collection[str] | None, *, navigates: bool, public_url: str | None = None
+) -> None:
+    """Refuse what is not meant for this host, and what another site's page sends. Raises HttpError."""
+    given = headers.getlist("host")
+    if len(given) != 1:
+        raise HttpError(400, "bad_host", "expected one Host header")
+    host = given[0].strip().lower()
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    if hosts is not None and name not in hosts:
+        # A name that leads here by somebody else's DNS: the page behind it is theirs.
+        raise HttpError(403, "bad_host", "this host name is not served here. POLLUX_ALLOWED_HOSTS names those that are")
+    origins = headers.getlist("origin")
+    if len(origins) > 1 or (origins and not is_same_origin(origins[0], host, public_url)):
+        raise HttpError(403, "bad_origin", "requests from pages of other origins are refused")
+    if is_from_elsewhere(headers) and not (navigates and _opens_a_page(headers)):
+        raise HttpError(403, "bad_origin", "requests from pages of other sites are refused")
+
+
+def is_from_elsewhere(headers: Headers) -> bool:
+    """Whether the browser says that a page of another origin sends this."""
+    return headers.get("sec-fetch-site", "none").strip().lower() not in ("none", "same-origin")
+
+
+def _opens_a_page(headers: Headers) -> bool:
+    """Whether a person followed a link: no frame, no picture and no script of that page."""
+    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+
+
+def is_same_origin(origin: str, host: str, public_url: str | None = None) -> bool:
+    """Whether a page of this origin is one that this host serves."""
+    public = urlsplit((public_url or "").lower())
+    # Elsewhere nobody told us whether a proxy in front of us speaks TLS.
+    schemes = (public.scheme,) if public.netloc == host else ("http", "https")
+    return origin.strip().lower() in [f"{scheme}://{host}" for scheme in schemes]
+
+
+def correlation_id() -> str:
+    """What an answer and the log call one request."""
+    return "req_" + secrets.token_hex(8)
+
+
+def identity_of(scope: Scope) -> Identity:
+    """Who sent a request that the door let in."""
+    identity = scope.get(IDENTITY)
+    if identity is None:
+        raise AuthError("no credential. Send `Authorization: Bearer TOKEN`, or sign in with a browser")
+    return identity
+
+
+class _Answer:
+    """An answer on its way out, with the headers that all have."""
+
+    def __init__(self, send: Send, correlation: str) -> None:
+        self._send = send
+        self._correlation = correlation
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers["x-correlation-id"] = self._correlation
+        await self._send(message)
+
+    async def whole(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        pairs = {"content-type": "application/json", "content-length": str(len(body)), **headers}
+        raw = [(name.encode(), value.encode()) for name, value in pairs.items()]
+        await self.send({"type": "http.response.start", "status": status, "headers": raw})
+        await self._send({"type": "http.response.body", "body": body})
