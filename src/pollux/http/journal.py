@@ -1,0 +1,113 @@
+"""A run's journal, from any number on, and then as it is written: as NDJSON, or as server-sent events.
+
+Facts have numbers and can be asked for again. Text on its way has none: whoever comes later reads it in its reply.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+
+from pollux.asgi.bodies import encoded
+from pollux.asgi.endpoint import Call
+from pollux.asgi.ndjson import NDJSON, SSE, Lines
+from pollux.core.errors import PolluxError, ValidationError
+from pollux.core.ids import RunId
+from pollux.engine.feed import Delta, Item
+from pollux.engine.ports import Recorded
+from pollux.http.follow import KINDS
+from pollux.http.runtime import Runtime
+
+BEAT_SECONDS = 15.0
+"""How long nothing may be said on a stream of server-sent events: proxies close those that are silent."""
+
+
+async def events(runtime: Runtime, call: Call) -> Lines:
+    """What happened after a number, and what happens, until the run has ended."""
+    run_id = RunId(call.path["id"])
+    after = _after(call)
+    # Before anything is sent, so that an unknown run is still a 404.
+    await runtime.engine.queries.run(run_id, call.user)
+    items = runtime.engine.watch(run_id, after=after, user=call.user)
+    if "text/event-stream" in call.headers.get("accept", ""):
+        return Lines(_sent(items), media_type=SSE)
+    return Lines(_lines(items), media_type=NDJSON)
+
+
+def line_of(item: Item) -> dict[str, Any]:
+    """An item as it is told: a fact with its number, or text on its way."""
+    match item:
+        case Recorded(seq=seq, event=event):
+            facts: dict[str, Any] = msgspec.to_builtins(event)
+            compressed: dict[str, Any] = facts.get("compressed") or {}
+            for holder, name in ((facts, "message"), (facts, "prompt"), (compressed, "summary")):
+                if isinstance(holder.get(name), dict):
+                    # The provider's own form of what is here already.
+                    holder[name].pop("native", None)
+            return {"type": type(event).__name__, "seq": seq, "data": facts}
+        case Delta():
+            return {"type": KINDS[item.kind], "delta": item.text, "turn": item.turn, "offset": item.offset}
+        case _:
+            return {"type": "turn_restarted", "turn": item.turn}
+
+
+def _after(call: Call) -> int:
+    # A browser that reconnects keeps its address and says here how far it had come.
+    last = call.headers.get("last-event-id", "")
+    if not last:
+        return call.query.after or 0
+    if not (last.isascii() and last.isdigit() and len(last) < 16):
+        raise ValidationError("Last-Event-ID must be the number of an event")
+    return int(last)
+
+
+async def _lines(items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+    async with aclosing(items):
+        try:
+            async for item in items:
+                yield encoded(line_of(item)) + b"\n"
+        except PolluxError as problem:
+            yield encoded({"type": "error", "code": problem.code, "error": str(problem)}) + b"\n"
+
+
+async def _sent(items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+    async with aclosing(items):
+        try:
+            async for item in _with_beats(items):
+                if item is None:
+                    yield b":\n\n"
+                    continue
+                line = line_of(item)
+                number = f"id: {line['seq']}\n" if "seq" in line else ""
+                yield f"{number}event: {line['type']}\ndata: ".encode() + encoded(line) + b"\n\n"
+        except PolluxError as problem:
+            line = {"type": "error", "code": problem.code, "error": str(problem)}
+            yield b"event: error\ndata: " + encoded(line) + b"\n\n"
+
+
+async def _with_beats(items: AsyncIterator[Item]) -> AsyncGenerator[Item | None]:
+    """The items, and None where nothing has happened for a while."""
+    waiting: asyncio.Future[Item] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(_next(items))
+            done, _ = await asyncio.wait({waiting}, timeout=BEAT_SECONDS)
+            if not done:
+                yield None
+                continue
+            try:
+                item = waiting.result()
+            except StopAsyncIteration:
+                return
+            waiting = None
+            yield item
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+
+
+async def _next(items: AsyncIterator[Item]) -> Item:
+    return await anext(items)

@@ -1,0 +1,39 @@
+"""What there is: runs, and the questions that wait for people."""
+
+from pollux.asgi.endpoint import Call
+from pollux.core.ids import RunId, ThreadId
+from pollux.http.runtime import Runtime
+from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
+from pollux.http.views import moment, pending_view, run_view
+
+
+async def pending(runtime: Runtime, call: Call) -> PendingPage:
+    """What waits for this user, newest first."""
+    limit: int = call.query.limit
+    found = await runtime.engine.queries.approvals(call.user, limit=limit + 1, before=call.query.before)
+    items = [pending_view(question.run, question.action) for question in found[:limit]]
+    return PendingPage(items=items, next=items[-1].id if len(found) > limit else None)
+
+
+async def runs(runtime: Runtime, call: Call) -> RunPage:
+    """Runs, newest first."""
+    query = call.query
+    thread_id = ThreadId(query.thread_id) if query.thread_id else None
+    rows = await runtime.engine.queries.runs(call.user, thread_id=thread_id, limit=query.limit + 1, before=query.before)
+    items = [
+        RunRowView(
+            run_id=row.run_id,
+            thread_id=row.thread_id,
+            profile=row.profile,
+            state=row.status,
+            created_at=moment(row.created_at),
+            updated_at=moment(row.updated_at),
+        )
+        for row in rows[: query.limit]
+    ]
+    return RunPage(items=items, next=items[-1].run_id if len(rows) > query.limit else None)
+
+
+async def run(runtime: Runtime, call: Call) -> RunView:
+    """One run."""
+    return run_view(await runtime.engine.queries.run(RunId(call.path["id"]), call.user))

@@ -1,0 +1,375 @@
+"""What is taken and given over HTTP, as types. The OpenAPI document is made from them."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+LONGEST_PROMPT = 200_000
+LONGEST_TEXT = 10_000
+
+Id = Annotated[str, Meta(min_length=1, max_length=200)]
+Limit = Annotated[int, Meta(ge=1, le=100)]
+Status = Literal["completed", "awaiting_confirmation", "failed"]
+State = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
+ActionState = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
+
+
+class Camel(Struct, rename="camel", kw_only=True, frozen=True):
+    """Python's names here, JavaScript's on the wire."""
+
+
+class Strict(Camel, forbid_unknown_fields=True, frozen=True):
+    """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
+
+
+# What is asked.
+
+
+class RunBody(Strict, kw_only=True, frozen=True):
+    """A prompt, and to which thread it belongs. Without a thread a new one is opened."""
+
+    prompt: Annotated[str, Meta(min_length=1, max_length=LONGEST_PROMPT)]
+    thread_id: Id | None = None
+    profile: Id = "default"
+    supersede: bool = False
+
+
+class ResolveBody(Strict, kw_only=True, frozen=True):
+    """A person's answer. `argsHash` says which arguments they were shown."""
+
+    approval_id: Id
+    decision: Literal["reject", "approve_once", "approve_and_always_allow_recipient"]
+    feedback: Annotated[str, Meta(max_length=LONGEST_TEXT)] = ""
+    args_hash: Annotated[str, Meta(max_length=200)] | None = None
+
+
+class EditBody(Strict, kw_only=True, frozen=True):
+    """Other arguments for an action that waits."""
+
+    args: dict[str, Any]
+
+
+class SettleBody(Strict, kw_only=True, frozen=True):
+    """What became of an action whose outcome was unknown."""
+
+    outcome: Literal["done", "not_done"]
+
+
+class RenameBody(Strict, kw_only=True, frozen=True):
+    """Another title."""
+
+    title: Annotated[str, Meta(max_length=200)]
+
+
+class SignInBody(Strict, kw_only=True, frozen=True):
+    """A token, to be exchanged for a browser's session."""
+
+    token: Annotated[str, Meta(min_length=1, max_length=8192)]
+
+
+class PageQuery(Struct, frozen=True):
+    """A part of a list: so many, and only those after the one that `before` names."""
+
+    limit: Limit = 25
+    before: str | None = None
+
+
+class RunsQuery(PageQuery, rename="camel", frozen=True):
+    """The runs of one thread, or of all."""
+
+    thread_id: Id | None = None
+
+
+class PendingQuery(Struct, frozen=True):
+    """The questions that wait."""
+
+    limit: Annotated[int, Meta(ge=1, le=25)] = 10
+    before: str | None = None
+
+
+class WaitQuery(Struct, frozen=True):
+    """How many seconds to wait for what follows."""
+
+    wait: Annotated[float, Meta(ge=0, le=30)] = 30
+
+
+class EventsQuery(Struct, frozen=True):
+    """From where on."""
+
+    after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+
+
+class TokenQuery(Struct, frozen=True):
+    """The token of the start-up link."""
+
+    token: Annotated[str, Meta(max_length=8192)] = ""
+
+
+# What is given.
+
+
+class UsageView(Camel, kw_only=True, frozen=True):
+    """Tokens."""
+
+    input: int
+    output: int
+    thoughts: int
+    cached: int
+    total: int
+
+
+class ApprovalView(Camel, kw_only=True, frozen=True):
+    """A question that waits: exactly the arguments that would run."""
+
+    id: str
+    tool: str
+    reason: str
+    preview: str
+    args: dict[str, Any]
+    args_hash: str
+    expires_at: str
+    subjects: list[str]
+    provenance: list[str]
+
+
+class ActionView(Camel, kw_only=True, frozen=True):
+    """What was taken on, and what became of it."""
+
+    id: str
+    tool: str
+    status: Status
+    state: ActionState
+    requires_approval: bool
+    error_code: str | None = None
+    message: str | None = None
+    approval_id: str | None = None
+
+
+class RunView(Camel, kw_only=True, frozen=True):
+    """A run as its caller sees it. `status` is one of three words; `state` is exact."""
+
+    ok: bool = True
+    run_id: str
+    thread_id: str
+    status: Status
+    state: State
+    summary: str
+    actions: list[ActionView]
+    approvals: list[ApprovalView]
+    usage: UsageView
+    profile: str
+    model: str
+    created_at: str
+    error_code: str | None = None
+    connect_url: str | None = None
+
+
+class PendingView(ApprovalView, kw_only=True, frozen=True):
+    """A question in the list of those that wait."""
+
+    run_id: str
+    action_id: str
+    thread_id: str
+    prompt: str
+    created_at: str
+
+
+class PendingPage(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    items: list[PendingView]
+    next: str | None = None
+
+
+class Resolved(Camel, kw_only=True, frozen=True):
+    """An answer was taken."""
+
+    ok: bool = True
+    approval_id: str
+    decision: str
+    status: Literal["approved", "rejected"]
+    run: RunView
+
+
+class Edited(Camel, kw_only=True, frozen=True):
+    """The question about the new arguments."""
+
+    ok: bool = True
+    approval: ApprovalView | None
+    action: ActionView
+    superseded: str
+
+
+class ThreadView(Camel, kw_only=True, frozen=True):
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    messages: int
+    open_run: str | None = None
+
+
+class ThreadAnswer(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    thread: ThreadView
+
+
+class ThreadPage(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    items: list[ThreadView]
+    next: str | None = None
+
+
+class CallView(Camel, kw_only=True, frozen=True):
+    id: str
+    tool: str
+    args: dict[str, Any]
+
+
+class ResultView(Camel, kw_only=True, frozen=True):
+    id: str
+    tool: str
+    result: Any
+    is_error: bool
+
+
+class MessageView(Camel, kw_only=True, frozen=True):
+    """A message by its number. A `notice` is for people alone; models never read it."""
+
+    number: int
+    kind: Literal["user", "assistant", "tool", "notice"]
+    text: str
+    calls: list[CallView]
+    results: list[ResultView]
+
+
+class MessagePage(Camel, kw_only=True, frozen=True):
+    """Messages in the order they were said; `next` leads to earlier ones."""
+
+    ok: bool = True
+    items: list[MessageView]
+    next: str | None = None
+
+
+class RunRowView(Camel, kw_only=True, frozen=True):
+    run_id: str
+    thread_id: str
+    profile: str
+    state: State
+    created_at: str
+    updated_at: str
+
+
+class RunPage(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    items: list[RunRowView]
+    next: str | None = None
+
+
+class GrantView(Camel, kw_only=True, frozen=True):
+    """What was always allowed."""
+
+    id: str
+    tool: str
+    subject: str
+    scope: Literal["session", "always"]
+    granted_at: str
+    thread_id: str | None = None
+    approval_id: str | None = None
+
+
+class GrantPage(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    items: list[GrantView]
+    next: str | None = None
+
+
+class Done(Camel, kw_only=True, frozen=True):
+    """It is so now."""
+
+    ok: bool = True
+
+
+class AuditView(Camel, kw_only=True, frozen=True):
+    """One entry of the audit, with the nine fields of each action."""
+
+    seq: int
+    at: str
+    kind: str
+    user: str
+    run_id: str
+    thread_id: str
+    action_id: str
+    model_name: str
+    tool_name: str
+    input_hash: str
+    policy_decision: str
+    approval_id: str
+    execution_status: str
+    error_code: str
+    message: str
+    by: str
+    started_at: str | None
+    ended_at: str | None
+    previous: str
+    hash: str
+
+
+class AuditPage(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    items: list[AuditView]
+    next: str | None = None
+
+
+class AuditVerified(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    valid: bool
+    entries: int
+    head: str
+    problems: list[str]
+
+
+class AuditHead(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    head: str
+    entries: int
+
+
+class SessionView(Camel, kw_only=True, frozen=True):
+    """Who is signed in. `csrf` goes into the header X-Pollux-CSRF of whatever changes something."""
+
+    ok: bool = True
+    user: str
+    expires_at: str | None = None
+    csrf: str | None = None
+
+
+class Health(Camel, kw_only=True, frozen=True):
+    ok: bool = True
+    status: str
+    version: str
+
+
+class OutcomeView(Camel, kw_only=True, frozen=True):
+    """What became of an approval that cannot be answered any more."""
+
+    status: str
+    action: ActionView
+    by: str | UnsetType = UNSET
+    at: str | UnsetType = UNSET
+
+
+class ErrorDetail(Camel, kw_only=True, frozen=True):
+    """`code` is stable. Some errors say more: which run it is about, what waits, what became of it, where to go."""
+
+    code: str
+    message: str
+    correlation_id: str
+    run_id: str | UnsetType = UNSET
+    approvals: list[ApprovalView] | UnsetType = UNSET
+    outcome: OutcomeView | UnsetType = UNSET
+    connect_url: str | UnsetType = UNSET
+
+
+class ErrorAnswer(Struct, frozen=True):
+    ok: bool
+    error: ErrorDetail

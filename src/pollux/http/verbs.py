@@ -1,0 +1,150 @@
+"""What changes a run: it is begun, its questions are answered, it is stopped. Who hangs up stops nothing.
+
+An answer names an approval and a decision, nothing else: what runs is what was stored when the question was asked.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal
+
+from pollux.asgi.endpoint import Answer, Call
+from pollux.asgi.errors import HttpError
+from pollux.asgi.ndjson import Lines
+from pollux.core.errors import Draining, Misfit, NotFound, ThreadBusy, ValidationError
+from pollux.core.ids import RunId, ThreadId
+from pollux.core.run import Run, run_of
+from pollux.engine.engine import Start
+from pollux.http.follow import told
+from pollux.http.idempotency import begin_once
+from pollux.http.runtime import Runtime
+from pollux.http.shapes import Edited, ResolveBody, Resolved, RunBody, RunView
+from pollux.http.views import action_view, approval_view, is_waiting, moment, run_view
+
+DOOR = "http"
+LONGEST_TITLE = 80
+STATUSES: dict[str, Literal["approved", "rejected"]] = {
+    "reject": "rejected",
+    "approve_once": "approved",
+    "approve_and_always_allow_recipient": "approved",
+}
+
+
+async def run(runtime: Runtime, call: Call) -> RunView:
+    """Begin a run, and answer when nothing is owed: it has ended, or people have to say something."""
+    begun = await begin(runtime, call)
+    try:
+        settled = await call.unless_gone(runtime.engine.wait_settled(begun.id))
+    except Draining as problem:
+        raise HttpError(503, problem.code, str(problem), more={"runId": begun.id}) from None
+    return run_view(settled)
+
+
+async def stream(runtime: Runtime, call: Call) -> Lines:
+    """The same, told as it happens."""
+    begun = await begin(runtime, call)
+    return Lines(told(runtime.engine, begun))
+
+
+async def cancelled(runtime: Runtime, call: Call) -> Answer:
+    """Stop a run. Answers when nothing of it is in flight any more, or after a while."""
+    run_id = RunId(call.path["id"])
+    await runtime.engine.cancel(run_id, by=call.user, user=call.user)
+    return Answer(run_view(await call.unless_gone(runtime.engine.wait_settled(run_id, seconds=call.query.wait))))
+
+
+async def resolve(runtime: Runtime, call: Call) -> Resolved:
+    """Take an answer, and tell what came of it, if that comes soon."""
+    body: ResolveBody = call.body
+    status = STATUSES[body.decision]
+    try:
+        run = await runtime.engine.resolve(
+            body.approval_id,
+            status,
+            by=call.user,
+            user=call.user,
+            feedback=body.feedback,
+            scope="always" if body.decision == "approve_and_always_allow_recipient" else None,
+            args_hash=body.args_hash,
+        )
+    except Misfit as problem:
+        raise await _refusal(runtime, call, body.approval_id, problem) from None
+    if call.query.wait and run.profile in runtime.engine.profiles:
+        # The answer is taken whatever comes now. A run of the command line is gone on with there.
+        with suppress(Draining):
+            run = await call.unless_gone(runtime.engine.wait_settled(run.id, seconds=call.query.wait))
+    return Resolved(approval_id=body.approval_id, decision=body.decision, status=status, run=run_view(run))
+
+
+async def edit(runtime: Runtime, call: Call) -> Answer:
+    """Other arguments: prepared, decided and hashed anew, and asked about anew."""
+    approval_id = call.path["id"]
+    try:
+        action = await runtime.engine.edit(approval_id, call.body.args, by=call.user, user=call.user)
+    except Misfit as problem:
+        raise await _refusal(runtime, call, approval_id, problem) from None
+    approval = approval_view(action) if is_waiting(action) else None
+    return Answer(Edited(approval=approval, action=action_view(action), superseded=approval_id), 201)
+
+
+async def settle(runtime: Runtime, call: Call) -> RunView:
+    """A person found out what became of an action whose outcome was unknown."""
+    return run_view(await runtime.engine.settle(call.path["id"], call.body.outcome, by=call.user, user=call.user))
+
+
+async def _refusal(runtime: Runtime, call: Call, approval_id: str, problem: Misfit) -> HttpError:
+    """Why it cannot be answered any more, and what became of it instead."""
+    run = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
+    action = run.action_of_approval(approval_id)
+    approval = action.approval if action else None
+    if action is None or approval is None:
+        return HttpError(409, problem.code, str(problem))
+    outcome: dict[str, object] = {"status": approval.status, "action": action_view(action)}
+    if approval.resolution:
+        outcome |= {"by": approval.resolution.by, "at": moment(approval.resolution.at)}
+    return HttpError(409, problem.code, str(problem), more={"outcome": outcome, "runId": run.id})
+
+
+async def begin(runtime: Runtime, call: Call) -> Run:
+    """The run that a prompt begins. Raises before anything is told: HTTP can still say what is wrong."""
+    body: RunBody = call.body
+    if not body.prompt.strip():
+        raise ValidationError("prompt must hold more than blanks")
+    start = Start(
+        body.prompt,
+        user=call.user,
+        thread_id=ThreadId(body.thread_id) if body.thread_id else None,
+        profile=body.profile,
+        door=DOOR,
+        origin=call.origin,
+        supersede=body.supersede,
+        live=True,
+        title=title_of(body.prompt),
+    )
+
+    async def fresh() -> Start:
+        if runtime.tokens_per_day is None:
+            return start
+        return replace(start, limits=await runtime.limits_for(call.user, body.profile))
+
+    try:
+        if "idempotency-key" in call.headers:
+            return await begin_once(runtime.engine, fresh, call)
+        return await runtime.engine.start(await fresh())
+    except ThreadBusy as problem:
+        raise await _busy(runtime, call, problem) from None
+
+
+def title_of(prompt: str) -> str:
+    """What a new thread is called until somebody gives it a name: the beginning of what was asked first."""
+    line = " ".join(prompt.split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
+
+
+async def _busy(runtime: Runtime, call: Call, problem: ThreadBusy) -> HttpError:
+    try:
+        open_run = await runtime.engine.queries.run(RunId(problem.run_id), call.user)
+        waiting = [approval_view(action) for action in open_run.open if is_waiting(action)]
+    except NotFound:
+        waiting = []
+    more = {"runId": problem.run_id, "approvals": waiting}
+    return HttpError(409, problem.code, str(problem), more=more)

@@ -1,0 +1,129 @@
+"""Runs, actions and approvals as their caller sees them. Everything is read from the run itself."""
+
+from datetime import UTC, datetime
+
+from pollux.core.ids import Instant
+from pollux.core.run import Action, Approval, Run
+from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
+
+UNDER_WAY = "The run is under way."
+NO_TEXT = "The run completed without a text."
+
+
+def run_view(run: Run) -> RunView:
+    """A run. Its `summary` is the answer, the question or the error, and never empty."""
+    ending = run.ending
+    usage = run.usage
+    return RunView(
+        run_id=run.id,
+        thread_id=run.thread_id,
+        status=_status(run.status),
+        state=run.status,
+        summary=_summary(run),
+        error_code=(ending.code or ending.status) if ending and ending.status != "completed" else None,
+        actions=[action_view(action) for action in run.actions],
+        approvals=[approval_view(action) for action in run.open if is_waiting(action)],
+        usage=UsageView(
+            input=usage.input,
+            output=usage.output,
+            thoughts=usage.thoughts,
+            cached=usage.cached,
+            total=usage.total,
+        ),
+        profile=run.profile,
+        model=run.model,
+        created_at=moment(run.created_at),
+    )
+
+
+def action_view(action: Action) -> ActionView:
+    """An action and its fate."""
+    outcome = action.outcome
+    failed = outcome is not None and outcome.status != "completed"
+    return ActionView(
+        id=action.id,
+        tool=action.tool,
+        status=_status(action.status),
+        state=action.status,
+        requires_approval=action.approval is not None,
+        error_code=(outcome.code or outcome.status) if outcome and failed else None,
+        message=(outcome.message or None) if outcome and failed else None,
+        approval_id=action.approval.id if action.approval else None,
+    )
+
+
+def approval_view(action: Action) -> ApprovalView:
+    """The question about an action."""
+    approval = question_of(action)
+    return ApprovalView(
+        id=approval.id,
+        tool=action.tool,
+        reason=approval.reason,
+        preview=approval.preview or action.preview,
+        args=action.args,
+        args_hash=action.args_hash,
+        expires_at=moment(approval.expires_at),
+        subjects=sorted(action.subjects),
+        provenance=sorted(action.provenance),
+    )
+
+
+def pending_view(run: Run, action: Action) -> PendingView:
+    """The question in the list, with where it comes from."""
+    approval = question_of(action)
+    return PendingView(
+        id=approval.id,
+        tool=action.tool,
+        reason=approval.reason,
+        preview=approval.preview or action.preview,
+        args=action.args,
+        args_hash=action.args_hash,
+        expires_at=moment(approval.expires_at),
+        subjects=sorted(action.subjects),
+        provenance=sorted(action.provenance),
+        run_id=run.id,
+        action_id=action.id,
+        thread_id=run.thread_id,
+        prompt=next((message.text for message in run.messages if message.role == "user"), ""),
+        created_at=moment(approval.requested_at),
+    )
+
+
+def is_waiting(action: Action) -> bool:
+    """Whether a person has to answer."""
+    return action.approval is not None and action.approval.is_open and action.outcome is None
+
+
+def question_of(action: Action) -> Approval:
+    """The approval of an action that has one."""
+    assert action.approval is not None
+    return action.approval
+
+
+def moment(at: Instant) -> str:
+    """A time as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _status(state: str) -> Status:
+    match state:
+        case "completed":
+            return "completed"
+        case "failed" | "cancelled" | "rejected":
+            return "failed"
+        case _:
+            # Of the three words the one that says: it has not ended. `state` tells the rest.
+            return "awaiting_confirmation"
+
+
+def _summary(run: Run) -> str:
+    if run.ending and run.ending.status == "completed":
+        return (run.text.strip() and run.text) or NO_TEXT
+    if run.ending:
+        return run.ending.message or f"The run ended: {run.ending.code or run.ending.status}."
+    waiting = [approval_view(action) for action in run.open if is_waiting(action)]
+    if waiting:
+        asked = "\n".join(f"- {each.preview or each.tool}" for each in waiting)
+        first = waiting[0].preview or waiting[0].tool
+        return f"Approval needed:\n{asked}" if len(waiting) > 1 else f"Approval needed: {first}"
+    return UNDER_WAY

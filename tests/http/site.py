@@ -1,0 +1,246 @@
+"""A server for tests: the real application behind the real uvicorn, on loopback, and people who talk to it.
+
+`site` runs in the test's own loop, so that a test can hold its tools and its clock; `process` is `pollux serve` as an
+operator starts it, for stories in which it dies.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+from tests.http.conform import check_answer, check_line
+
+from pollux.bootstrap import Fixed, make_engine
+from pollux.config import Settings, read_settings
+from pollux.core.ids import UserId
+from pollux.core.policy import Rule
+from pollux.core.profile import Limits, Profile
+from pollux.core.redact import Secret
+from pollux.core.tools import Tool
+from pollux.engine.engine import Engine
+from pollux.engine.model import Provider
+from pollux.engine.ports import Clock, Store
+from pollux.serve import Listening, application, authority_of, listening
+from pollux.stores.memory import MemoryStore
+
+TOKENS = {"ada": "token-of-ada-0123456789", "bob": "token-of-bob-0123456789"}
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Got:
+    """An answer, read whole."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def code(self) -> str:
+        """The code of an error."""
+        return self.body["error"]["code"]
+
+
+class Person:
+    """Somebody with a token, or with none."""
+
+    def __init__(self, http: aiohttp.ClientSession, url: str, token: str = "") -> None:
+        self._http = http
+        self.url = url
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Got:
+        """One request. `body` is sent as JSON, `raw` as it is."""
+        data = json.dumps(body).encode() if body is not None else raw
+        async with self._http.request(
+            method, self.url + path, data=data, headers={**self.headers, **(headers or {})}, allow_redirects=False
+        ) as response:
+            content = await response.read()
+            is_json = response.content_type == "application/json" and method != "HEAD"
+            told = json.loads(content) if is_json else content
+            if is_json or response.content_type == "text/html":
+                check_answer(method, path, response.status, response.content_type, told)
+            return Got(response.status, told, response.headers)
+
+    async def get(self, path: str, headers: Mapping[str, str] | None = None) -> Got:
+        return await self.send("GET", path, headers=headers)
+
+    async def post(self, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Got:
+        return await self.send("POST", path, body, headers=headers)
+
+    async def run(self, prompt: str, **more: Any) -> dict[str, Any]:
+        """A run, as the sync route tells it."""
+        got = await self.post("/api/agent/run", {"prompt": prompt, **more})
+        assert got.status == 200, got
+        return got.body
+
+    async def resolve(self, approval_id: str, decision: str = "approve_once", *, query: str = "", **more: Any) -> Got:
+        body = {"approvalId": approval_id, "decision": decision, **more}
+        return await self.post(f"/api/agent/approvals/resolve{query}", body)
+
+    @asynccontextmanager
+    async def open(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """An answer that is read line by line."""
+        data = json.dumps(body).encode() if body is not None else None
+        async with self._http.request(
+            method, self.url + path, data=data, headers={**self.headers, **(headers or {})}
+        ) as response:
+            yield response
+
+    async def lines(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Every line of a stream."""
+        async with self.open(method, path, body, headers) as response:
+            assert response.status == 200, await response.read()
+            told = [json.loads(line) async for line in response.content]
+        for line in told:
+            check_line(path, line)
+        return told
+
+    async def stream(self, prompt: str, **more: Any) -> list[dict[str, Any]]:
+        return await self.lines("POST", "/api/agent/run/stream", {"prompt": prompt, **more})
+
+
+@dataclass
+class Site:
+    """A server in this loop, its engine and the people."""
+
+    url: str
+    engine: Engine
+    http: aiohttp.ClientSession
+    server: Listening
+
+    def person(self, name: str = "") -> Person:
+        """Somebody by name, or whoever has this token."""
+        return Person(self.http, self.url, TOKENS.get(name, name))
+
+    @property
+    def ada(self) -> Person:
+        return self.person("ada")
+
+    @property
+    def bob(self) -> Person:
+        return self.person("bob")
+
+    @property
+    def nobody(self) -> Person:
+        return self.person()
+
+
+def settings_in(path: Path, environ: Mapping[str, str] | None = None, **changes: Any) -> Settings:
+    """Settings that read nothing but this directory."""
+    named = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
+    given = {"HOME": str(path), "POLLUX_HOME": str(path / "home"), "POLLUX_TOKENS": named, **(environ or {})}
+    return replace(read_settings(given, cwd=path), port=0, **changes)
+
+
+@asynccontextmanager
+async def site(
+    path: Path,
+    provider: Provider,
+    *,
+    tools: Iterable[Tool] = (),
+    profiles: Mapping[str, Profile] | None = None,
+    rules: Sequence[Rule] = (),
+    store: Store | None = None,
+    clock: Clock | None = None,
+    **changes: Any,
+) -> AsyncGenerator[Site]:
+    """A server with this model and these tools, closed at the end."""
+    settings = settings_in(path, **changes)
+    offered = list(tools)
+    names = tuple(tool.spec.name for tool in offered)
+    profiles = profiles or {"default": Profile(tools=names, limits=Limits(model_calls=3))}
+    engine = make_engine(
+        store or MemoryStore(), Fixed(provider), tools=offered, profiles=profiles, rules=rules, clock=clock
+    )
+    tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
+    async with engine, aiohttp.ClientSession() as http:
+        app = application(settings, engine, authority_of(settings, tokens))
+        async with listening(app, settings) as server:
+            yield Site(server.url, engine, http, server)
+            await engine.close()
+            # Hung up first: the server then has nobody left to wait for.
+            await http.close()
+
+
+class Process:
+    """`pollux serve` in a process of its own."""
+
+    def __init__(self, path: Path, process: "subprocess.Popen[bytes]", ready: dict[str, Any]) -> None:
+        self.path = path
+        self.popen = process
+        self.ready = ready
+        self.url: str = ready["url"]
+
+    @classmethod
+    async def start(cls, path: Path, *words: str, **environ: str) -> Self:
+        """Start it, and wait for the line that says it is ready."""
+        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        named = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
+        env = {**kept, "HOME": str(path), "POLLUX_HOME": str(path / "home"), "POLLUX_TOKENS": named, **environ}
+        with (path / "serve.err").open("ab") as talk:
+            process = subprocess.Popen(
+                [sys.executable, "-W", "error", "-m", "pollux.cli", "serve", "--port", "0", *words],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=talk, cwd=path, env=env,
+            )  # fmt: skip
+        assert process.stdout is not None
+        line = await asyncio.wait_for(asyncio.to_thread(process.stdout.readline), PATIENCE)
+        if not line:
+            process.wait(PATIENCE)
+            raise AssertionError((process.returncode, (path / "serve.err").read_text()))
+        return cls(path, process, json.loads(line))
+
+    @property
+    def talk(self) -> str:
+        return (self.path / "serve.err").read_text()
+
+    def kill(self) -> None:
+        """As a crash does."""
+        self.popen.kill()
+        self.popen.wait(PATIENCE)
+
+    async def stop(self, number: int = signal.SIGTERM) -> int:
+        """As an operator does; the result is the exit code."""
+        self.popen.send_signal(number)
+        return await asyncio.to_thread(self.popen.wait, PATIENCE)
+
+
+@asynccontextmanager
+async def process(path: Path, *words: str, **environ: str) -> AsyncGenerator[Process]:
+    """`pollux serve`, ended with the block if it has not ended before."""
+    serving = await Process.start(path, *words, **environ)
+    try:
+        yield serving
+    finally:
+        if serving.popen.poll() is None:
+            serving.kill()
+        if serving.popen.stdout is not None:
+            serving.popen.stdout.close()
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

@@ -1,0 +1,183 @@
+"""The running server against its own OpenAPI document: thousands of requests, fitting and not, to every route."""
+
+# What schemathesis gives is typed in part only.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import asyncio
+import json
+import logging
+import queue
+import random
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import APIOperation, Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from tests.http.endless import LONGEST, Endless, note
+from tests.http.site import TOKENS, site
+
+from pollux.http.openapi import document
+from pollux.stores.sqlite import SqliteStore
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+PATIENCE = 60.0
+Operation = APIOperation[Any, Any, Any, Any]
+
+
+class Visitor:
+    """Sends cases: most with a credential, and half of those that need an id with one that is there."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._session = requests.Session()
+        self._chance = random.Random(0)
+        self._numbers = count()
+        self._run: dict[str, Any] = {}
+        self.told: Counter[tuple[str, int]] = Counter()
+
+    def send(self, case: Case[Any]) -> None:
+        """One case. Raises where the answer does not fit."""
+        headers = {} if self._chance.random() < 0.1 else {"Authorization": f"Bearer {TOKENS['ada']}"}
+        if self._chance.random() < 0.5:
+            self._lend(case)
+        # Whatever was set before is forgotten: a cookie that signs in would change who asks.
+        self._session.cookies.clear()
+        answer = case.call(self._url, self._session, headers, timeout=LONGEST, allow_redirects=False)
+        case.validate_response(answer, checks=CHECKS)
+        assert answer.elapsed < LONGEST
+        self.told[case.operation.label, answer.status_code] += 1
+
+    def _lend(self, case: Case[Any]) -> None:
+        """Put what is there where the case has something made up."""
+        if not self._run or self._chance.random() < 0.3:
+            self._run = self._asked()
+        if "id" in case.path_parameters:
+            case.path_parameters["id"] = self._id(case.method, case.path)
+        if isinstance(case.body, dict):
+            known = {"approvalId": self._run["approvals"][0]["id"], "threadId": self._run["threadId"]}
+            known |= {"token": TOKENS["ada"], "profile": "default"}
+            case.body |= {name: known[name] for name in known.keys() & case.body.keys()}
+        if "token" in case.query:
+            case.query["token"] = TOKENS["ada"]
+
+    def _id(self, method: str, path: str) -> str:
+        match [method, *path.split("/")[3:]]:
+            case ["DELETE", "threads", _]:
+                return self._post("/api/agent/run", {"prompt": "say something"})["threadId"]
+            case [_, "threads", *_]:
+                return self._run["threadId"]
+            case [_, "runs", _, "events"]:
+                # One that has ended: the others are followed for as long as they last.
+                return self._post("/api/agent/run", {"prompt": "say something"})["runId"]
+            case [_, "runs", *_]:
+                return self._run["runId"]
+            case [_, "actions", *_]:
+                return self._run["actions"][0]["id"]
+            case [_, "grants", *_]:
+                decision = {"decision": "approve_and_always_allow_recipient"}
+                approval = self._asked()["approvals"][0]
+                self._post("/api/agent/approvals/resolve", {"approvalId": approval["id"], **decision})
+                return self._get("/api/agent/grants?limit=1")["items"][0]["id"]
+            case _:
+                return self._run["approvals"][0]["id"]
+
+    def _asked(self) -> dict[str, Any]:
+        return self._post("/api/agent/run", {"prompt": f"ask {next(self._numbers)}"})
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self._session.post(self._url + path, json=body, headers={"Authorization": f"Bearer {TOKENS['ada']}"})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def _get(self, path: str) -> dict[str, Any]:
+        return self._session.get(self._url + path, headers={"Authorization": f"Bearer {TOKENS['ada']}"}).json()
+
+    def close(self) -> None:
+        self._session.close()
+
+
+@contextmanager
+def server(path: Path) -> Generator[str]:
+    """A server in a thread of its own; its address."""
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    found: queue.Queue[str] = queue.Queue()
+
+    async def serve() -> None:
+        store = SqliteStore(path / "pollux.db", key=b"k" * 32)
+        async with site(path, Endless(), tools=[note()], store=store, burst=10**9, requests_per_minute=10**12) as here:
+            found.put(here.url)
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    try:
+        yield found.get(timeout=PATIENCE)
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        loop.close()
+
+
+def kinds() -> Iterator[tuple[Operation, GenerationMode]]:
+    """Every operation with data that fits and, where it takes any, with data that does not."""
+    schema = schemathesis.openapi.from_dict(json.loads(document()))
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        operation = found.ok()
+        raw = schema.raw_schema["paths"][operation.path][operation.method]
+        yield operation, GenerationMode.POSITIVE
+        if raw["parameters"] or "requestBody" in raw or "security" not in raw:
+            yield operation, GenerationMode.NEGATIVE
+
+
+def visit(visitor: Visitor, operation: Operation, mode: GenerationMode, *, most: int, turn: int) -> None:
+    """So many cases of one operation, as far as there are so many."""
+
+    @seed(turn)
+    @settings(
+        max_examples=most,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def each(case: Case[Any]) -> None:
+        visitor.send(case)
+
+    each()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("least", [2_000, pytest.param(50_000, marks=pytest.mark.soak)])
+def test_every_answer_fits_the_document_and_none_is_a_5xx(least: int, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    every = list(kinds())
+    # A few operations take nothing, and have one case only.
+    most = min(100, least // (len(every) - 6))
+    with server(tmp_path) as url, closing(Visitor(url)) as visitor:
+        for turn in count():
+            for operation, mode in every:
+                visit(visitor, operation, mode, most=most, turn=turn)
+            if visitor.told.total() >= least:
+                break
+    # Not only refusals: nearly every route also did what it is there for.
+    done = {label for label, status in visitor.told if status < 400}
+    assert {operation.label for operation, _ in every} - done <= {"POST /api/agent/actions/{id}/settle"}
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
