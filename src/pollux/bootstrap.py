@@ -84,7 +84,8 @@ def open_store(settings: Settings) -> Store:
     from pollux.stores.sqlite import SqliteStore
 
     make_home(settings.home)
-    if settings.store.is_dir():
+    # Not `Path.is_dir`, which raises where the way there may not be looked at; opening it says why.
+    if os.path.isdir(settings.store):
         raise ConfigError(f"{settings.store} is a folder. Give the path of a file for the store")
     try:
         settings.store.parent.mkdir(parents=True, exist_ok=True)

@@ -321,6 +321,14 @@ def test_a_signal_ends_a_command_and_all_below_it(here: Place):
     assert done.seconds < FEW
 
 
+def test_a_terminal_that_goes_away_has_its_last_line(here: Place):
+    process = started(here, calls("touch begun && sleep 300"), "--allow", "shell")
+    _wait_for((here.cwd / "begun").exists)
+    process.send_signal(signal.SIGHUP)
+    done = ended(process)
+    assert (done.code, done.last("stream-json")["code"]) == (129, "cancelled")
+
+
 def test_a_second_signal_is_not_argued_with(here: Place):
     process = started(here, calls("trap '' TERM INT; touch begun; sleep 300"), "--allow", "shell")
     _wait_for((here.cwd / "begun").exists)

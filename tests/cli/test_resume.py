@@ -334,3 +334,30 @@ def _answer_of(done: Ended, format_: str) -> str:
         assert lines[-1]["status"] == "success"
         return "".join(line["content"] for line in lines if line.get("role") == "assistant")
     return lines[-1]["result"]
+
+
+# Stopped for good.
+
+
+def test_a_run_that_was_killed_in_a_tool_can_be_stopped_and_its_session_deleted(here: Place):
+    noted = here.cwd / "noted"
+    killed(started(here, "run", calls("echo begun >> noted; sleep 60"), "--allow", "shell"), noted.exists)
+    (session,) = sessions(here)
+    done = pollux(here, "sessions", "cancel", session)
+    assert (done.code, "its run is stopped" in done.talk) == (0, True)
+    assert pollux(here, "sessions", "delete", session, "--yes").code == 0
+
+
+def test_stopping_nothing_is_said(here: Place):
+    assert here.run("say hello").code == 0
+    (session,) = sessions(here)
+    assert "has no open run" in pollux(here, "sessions", "cancel", session).talk
+    unknown = pollux(here, "sessions", "cancel", "thr_none")
+    assert (unknown.code, "there is no session 'thr_none'" in unknown.talk) == (1, True)
+
+
+def test_a_waiting_run_can_be_stopped(here: Place):
+    assert here.run(calls("touch made.txt")).code == 3
+    (session,) = sessions(here)
+    assert "its run is stopped" in pollux(here, "sessions", "cancel", session).talk
+    assert pollux(here, "approvals", "list").text == ""

@@ -418,3 +418,16 @@ def test_files_of_gemini_cli_are_not_deleted(place: Place):
     path = shelved(place)
     assert place.pollux("sessions", "delete", "0b1c2d3e", "--yes").returncode == 1
     assert path.exists()
+
+
+@pytest.mark.parametrize("output", ["", ".", "/"])
+async def test_an_export_needs_the_name_of_a_file(place: Place, output: str):
+    session = await place.said("Hello")
+    assert place.pollux("sessions", "export", session, "-o", output, "--force").returncode == 2
+
+
+async def test_an_export_replaces_no_pipe_and_no_device(place: Place, tmp_path: Path):
+    session, pipe = await place.said("Hello"), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = place.pollux("sessions", "export", session, "-o", str(pipe), "--force")
+    assert (done.returncode, "is something else" in done.stderr, pipe.is_fifo()) == (2, True, True)

@@ -57,3 +57,11 @@ def test_importing_the_package_loads_no_server():
     import subprocess
 
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=15).returncode == 0
+
+
+@pytest.mark.parametrize("port", ["99999999", "-1", "eighty", "65536"])
+def test_a_port_that_is_none_is_a_usage_error(port: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as left:
+        main(["gemini", "--port", port])
+    assert left.value.code == 2
+    assert "--port" in capsys.readouterr().err

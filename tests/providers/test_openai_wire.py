@@ -258,3 +258,9 @@ def test_a_spent_quota_is_not_waited_for_and_other_limits_are():
 )
 def test_an_ollama_host_becomes_a_base_url(host: str, url: str):
     assert ollama_url(host) == url
+
+
+@pytest.mark.parametrize("junk", [5, "add", {"index": 0}, True, [5, None, {"function": 7}, {"function": {"name": 3}}]])
+def test_calls_that_are_none_are_no_reason_to_fall(junk: object):
+    _, done = fold(chunk({"tool_calls": junk}), chunk({"content": "hi"}), chunk(finish="stop"))
+    assert "hi" in done.message.text

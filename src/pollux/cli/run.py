@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pollux.cli.arguments import missing_key, positive, seconds, session
 from pollux.cli.early import heed
 from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.parser import Parser
 from pollux.cli.streams import fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
 
@@ -62,7 +63,7 @@ def main(argv: list[str]) -> int:
     fill_gaps()
     arguments = _parser().parse_args(argv)
     cwd = Path(arguments.cwd or ".").absolute()
-    if not cwd.is_dir():
+    if not os.path.isdir(cwd):
         raise ConfigError(f"--cwd must be a directory that exists, found {arguments.cwd!r}", code="usage")
     settings = read_settings(os.environ, cwd=cwd, flags=vars(arguments))
     model = settings.model or _default_model()
@@ -114,7 +115,8 @@ def _refuse(message: str, outlet: Outlet) -> int:
     """One object, the same in every format, before anything is asked."""
     import json
 
-    line = json.dumps({"type": "error", "error": message, "code": "missing_credential"}, ensure_ascii=False)
+    error = {"type": "error", "error": message, "code": "missing_credential"}
+    line = json.dumps(error, separators=(",", ":"), ensure_ascii=False)
     try:
         outlet.write(line.encode() + b"\n")
         outlet.flush(LAST_SECONDS)
@@ -130,13 +132,14 @@ def _default_model() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux run",
         description="Ask once and print the answer. Files and commands are offered as tools, rooted at --cwd.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.stray = 'Put the prompt in quotes: pollux run "…"'
     add: Any = parser.add_argument
     add("prompt", nargs="?", metavar="PROMPT", help="what to ask; - reads it from standard input")
     add("-p", "--prompt", dest="prompt_option", metavar="PROMPT", help="the same as an option")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.parser import Parser
 from pollux.cli.shown import shown
 from pollux.cli.streams import fill_gaps
 from pollux.config import Settings, read_settings
@@ -97,7 +98,7 @@ def _log(level: int, secrets: tuple[Secret, ...]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pollux serve",
         description="Serve the HTTP runtime: runs, streams, approvals, grants and the audit.",
         epilog=EXAMPLES,

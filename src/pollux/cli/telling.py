@@ -147,8 +147,10 @@ class Telling:
                 os._exit(128 + number)
             stopped.set_result(number)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop, number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # What the caller ignores, as a shell does for the background and nohup for a closed terminal, stays so.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                loop.add_signal_handler(number, stop, number)
         return stopped
 
     async def _let_go(self, task: asyncio.Task[None]) -> None:

@@ -80,6 +80,12 @@ def _talk(text: str) -> None:
     sys.stderr.write(f"pollux emulator: {text}\n")
 
 
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= 65535):
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pollux emulator",
@@ -88,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("service", nargs="?", default="gemini", choices=["gemini", "workspace", "all"])
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 picks a free one (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help="0 picks a free one (default: %(default)s)")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--seed", type=int, default=0, help="other seeds, other ids and signatures")
     parser.add_argument(

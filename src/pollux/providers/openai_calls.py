@@ -19,8 +19,8 @@ class CallPieces:
         for key, value in piece.items():
             if key == "id":
                 call["id"] = call["id"] or (value if isinstance(value, str) else "")
-            elif key == "function" and isinstance(value, dict):
-                _extend(call["function"], cast("dict[str, Any]", value))
+            elif key == "function":
+                _extend(call["function"], _function(piece))
             elif key != "index" and value is not None:
                 call[key] = value
 

@@ -143,7 +143,8 @@ class OpenAIFold:
             self._thoughts.append(thought)
         if isinstance(refusal := delta.get("refusal"), str):
             self._refused.append(refusal)
-        for piece in cast("list[Any]", delta.get("tool_calls") or []):
+        pieces = delta.get("tool_calls")
+        for piece in cast("list[Any]", pieces) if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
                 self._calls.add(cast("dict[str, Any]", piece))
         if isinstance(legacy := delta.get("function_call"), dict):

@@ -43,7 +43,7 @@ class Heads:
         try:
             file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                # After a torn write, of ours or of a process that is gone, the rest of that line would swallow this one.
+                # After a torn write, of ours or of a process now gone, the rest of that line would swallow this one.
                 os.write(file, ("\n" + line if _is_torn(file) else line).encode())
                 os.fsync(file)
             finally:

@@ -135,6 +135,11 @@ def _document(copy: "SessionCopy", teller: Teller) -> dict[str, Any]:
 
 def _put(path: Path, data: bytes, *, force: bool) -> None:
     """Whole or not at all, for its owner alone, and over nothing that is there unless that was said."""
+    if not path.name or path.is_dir():
+        raise ConfigError(f"-o must name a file, found {str(path)!r}", code="usage")
+    if path.exists() and not path.is_file():
+        # A pipe or a device would be replaced by a file, whoever else uses it.
+        raise ConfigError(f"-o must name a file, and {path} is something else", code="usage")
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -193,18 +198,15 @@ def _fork(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -
 
 
 def _cancel(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -> None:
-    async def cancelled() -> bool:
-        from pollux.core.ids import ThreadId
-        from pollux.sdk.setup import USER
+    from pollux.cli.sessions.stop import stopped
 
-        async with changing(settings) as engine:
-            open_run = (await engine.queries.thread(ThreadId(arguments.id), USER)).open_run
-            if open_run is not None:
-                await engine.cancel(open_run, by=USER, user=USER)
-            return open_run is not None
-
-    found = complete(cancelled())
-    teller.talk("its run is stopped, or will be by whoever drives it" if found else "it has no open run")
+    session_id, run = complete(stopped(arguments.id, settings))
+    if run is None:
+        teller.talk(f"session {session_id} has no open run")
+    elif run.is_open:
+        teller.talk(f"its run will be stopped by the process that holds it, or when that is gone: {run.id}")
+    else:
+        teller.talk(f"its run is stopped: {run.id}")
 
 
 def _delete(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -> None:
