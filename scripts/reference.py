@@ -98,8 +98,33 @@ REFUSAL_CODES: Final = {
     "thread_busy": "the thread has an open run",
     "args_changed": "the arguments are not the ones whose hash was given",
     "no_recipient": "the call names nobody, so nobody can be always allowed",
+    "run_exists": "a run of this id began before",
 }
 """The codes of a Misfit or ValidationError that a caller may want to tell apart."""
+
+HTTP_CODES: Final = {
+    "invalid": "400: the body, the query or a header does not fit; the text names the member",
+    "bad_request": "400: no HTTP/1.1 as we read it",
+    "disconnected": "400: the body ended before it was whole",
+    "auth_error": "401: no or no valid credential; 403 with `connectUrl` where only a scope is missing",
+    "bad_host": "403: the host name is not served here (400: none, or several)",
+    "bad_origin": "403: another site's page sent it",
+    "policy_denied": "403: the policy forbids the edited arguments",
+    "not_found": "404: unknown, or somebody else's",
+    "method_not_allowed": "405: `Allow` says what is",
+    "thread_busy": "409: the thread has an open run; with `runId` and `approvals`",
+    "idempotency_mismatch": "409: the key was used for another body",
+    "run_exists": "409: the run of the key was erased",
+    "too_large": "413: the body is larger than 1 MiB",
+    "rate_limited": "429: `Retry-After` says when to come again",
+    "budget": "429: the tokens of the user's day are spent",
+    "head_too_large": "431: the headers are larger than 128 KiB",
+    "internal": "500: a fault of ours; the log tells more under the correlation id",
+    "draining": "503: this process is stopping; with `runId` where a run had begun",
+    "store_error": "503: the store could not be written or read",
+    "auth_unavailable": "503: the issuer's keys cannot be had",
+}
+"""The codes of an error's answer, besides those of a verb that was refused (409)."""
 
 
 def events_page() -> str:
@@ -134,6 +159,8 @@ def errors_page() -> str:
             _codes(ACTION_CODES),
             "\n## Why a verb was refused\n\n`code` of the `Misfit` or `ValidationError`.\n\n",
             _codes(REFUSAL_CODES),
+            "\n## Why a request was refused\n\n`error.code` over HTTP, with its status.\n\n",
+            _codes(HTTP_CODES),
         ]
     )
 
