@@ -112,6 +112,7 @@ HTTP_CODES: Final = {
     "policy_denied": "403: the policy forbids the edited arguments",
     "not_found": "404: unknown, or somebody else's",
     "method_not_allowed": "405: `Allow` says what is",
+    "timeout": "408: the head or the body of the request did not come in time",
     "thread_busy": "409: the thread has an open run; with `runId` and `approvals`",
     "idempotency_mismatch": "409: the key was used for another body",
     "run_exists": "409: the run of the key was erased",

@@ -15,6 +15,7 @@ from pollux.core.errors import ValidationError
 T = TypeVar("T")
 
 LARGEST_BODY = 1 << 20
+BODY_SECONDS = 60.0
 MOST_DISCARDED = 8 << 20
 DISCARD_SECONDS = 2.0
 DEEPEST = 64
@@ -30,6 +31,15 @@ async def read_body(receive: Receive, declared: str, *, largest: int = LARGEST_B
         if is_coming:
             await _discard(receive)
         raise _too_large(largest)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read_pieces(receive, largest)
+    except TimeoutError:
+        message = f"the body was not whole within {BODY_SECONDS:g} seconds"
+        raise HttpError(408, "timeout", message, headers={"connection": "close"}) from None
+
+
+async def _read_pieces(receive: Receive, largest: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while True:

@@ -22,6 +22,7 @@ REASONS = {
     401: "No valid credential",
     403: "Not allowed",
     404: "Unknown, or somebody else's",
+    408: "The body did not come in time",
     409: "It does not fit what is there; the code says why",
     413: "The body is too large",
     429: "Too many requests, or a budget is spent; Retry-After says when to come again",
@@ -94,7 +95,7 @@ def _operation(row: Endpoint) -> Json:
     if row.body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(row.body)}}}
     usual = {400, 403, 429} if row.public else {400, 401, 403, 429, 503}
-    for status in sorted({*usual, *row.errors, *((413,) if row.takes_body else ())}):
+    for status in sorted({*usual, *row.errors, *((408, 413) if row.takes_body else ())}):
         content = {"application/json": {"schema": _ref(ErrorAnswer)}}
         operation["responses"][str(status)] = {"description": REASONS[status], "content": content}
     return operation

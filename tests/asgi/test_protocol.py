@@ -1,0 +1,63 @@
+"""Connections that say too little: they are not waited for."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.http.site import site
+
+from pollux.asgi import bodies, protocol
+from pollux.testing import chunks, scripted
+
+BEGUN = b"POST /api/agent/run HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+async def said_by(url: str, *pieces: bytes) -> bytes:
+    """What comes back until the other side hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+    try:
+        for piece in pieces:
+            writer.write(piece)
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GE", BEGUN, BEGUN + b"X-Slow: a"])
+async def test_a_head_that_does_not_come_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes
+):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+    async with site(tmp_path, scripted()) as here:
+        answer = await said_by(here.url, begun)
+    assert answer.startswith(b"HTTP/1.1 408 ") and b'"code":"timeout"' in answer
+
+
+async def test_a_second_request_on_a_connection_is_not_waited_for_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.5)
+    async with site(tmp_path, scripted()) as here:
+        whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        answer = await said_by(here.url, whole, BEGUN)
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"HTTP/1.1 408 " in answer
+
+
+async def test_a_body_that_trickles_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
+    async with site(tmp_path, scripted()) as here:
+        token = here.ada.headers["Authorization"].encode()
+        head = BEGUN + b"Authorization: " + token + b"\r\nContent-Length: 100\r\n\r\n"
+        answer = await said_by(here.url, head, b'{"prompt":')
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"the body was not whole" in answer
+
+
+async def test_an_answer_that_takes_long_is_not_cut_short_by_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+
+    async def slow(_: object) -> object:
+        await asyncio.sleep(0.4)
+        return chunks(["Hello."])
+
+    async with site(tmp_path, scripted(slow)) as here:  # pyright: ignore[reportArgumentType]
+        assert (await here.ada.run("hello"))["summary"] == "Hello."
