@@ -20,6 +20,8 @@ from typing import Any, Self
 import aiohttp
 from tests.http.conform import check_answer, check_line
 
+from pollux.asgi.credentials import authority_of
+from pollux.asgi.listening import Listening, listening
 from pollux.bootstrap import Fixed, make_engine
 from pollux.config import Settings, read_settings
 from pollux.core.ids import UserId
@@ -30,7 +32,7 @@ from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.model import Provider
 from pollux.engine.ports import Clock, Store
-from pollux.serve import Listening, application, authority_of, listening
+from pollux.serve import application
 from pollux.stores.memory import MemoryStore
 
 TOKENS = {"ada": "token-of-ada-0123456789", "bob": "token-of-bob-0123456789"}

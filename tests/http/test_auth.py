@@ -18,13 +18,15 @@ from tests.asgi.issuer import ABSENT, AUDIENCE, Issuer, b64, joined, public_rsa,
 from tests.http.site import TOKENS, Got, Person, Site, process, settings_in, site
 
 from pollux.asgi.cookies import SESSION_COOKIE, SESSION_SECONDS
+from pollux.asgi.credentials import authority_of
+from pollux.asgi.listening import listening
 from pollux.config import ConfigError
 from pollux.core.ids import UserId
 from pollux.core.redact import Secret
 from pollux.emulator.server import run_emulator
 from pollux.http.browser import AFTER_SIGN_IN
 from pollux.http.table import ENDPOINTS
-from pollux.serve import application, authority_of, listening
+from pollux.serve import application
 from pollux.testing import reply
 from pollux.testing import scripted as model
 

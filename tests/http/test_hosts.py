@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from tests.http.site import settings_in
 
-from pollux.serve import hosts_of, is_loopback
+from pollux.asgi.listening import is_loopback
+from pollux.serve import hosts_of
 
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 

@@ -20,9 +20,9 @@ import pytest
 from tests.http.scenes import Held, refused, soon, until
 from tests.http.site import TOKENS, Person, Process, free_port, process, settings_in, site
 
+from pollux.asgi.listening import bound
 from pollux.emulator import run_emulator
 from pollux.emulator.server import Emulator
-from pollux.serve import bound
 from pollux.testing import reply, scripted
 
 DRAIN_SECONDS = 30.0

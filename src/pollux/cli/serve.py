@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from pollux.asgi.credentials import Credentials, credentials_of, secrets_of, token_file
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Closed, Outlet, Unwritable
 from pollux.cli.parser import Parser
@@ -18,7 +19,7 @@ from pollux.cli.shown import shown
 from pollux.cli.streams import fill_gaps
 from pollux.config import Settings, read_settings
 from pollux.core.redact import Secret
-from pollux.serve import Credentials, credentials_of, secrets_of, serve, token_file
+from pollux.serve import serve
 
 LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 EXAMPLES = """\
