@@ -57,6 +57,10 @@ bench: $(READY) ## Measure against the floor and print the table
 	@[ -f benchmarks/run.py ] || { echo "benchmarks/run.py is missing: there is nothing to measure yet" >&2; exit 2; }
 	$(BIN)/python benchmarks/run.py
 
+.PHONY: bench-http
+bench-http: $(READY) ## Hundreds of streams at once, readers who stall and readers who vanish
+	$(BIN)/python benchmarks/http_load.py
+
 .PHONY: interop
 interop: $(READY) ## Real peers from public registries
 	@scripts/check-node

@@ -12,8 +12,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.http.site import settings_in
 
+from pollux.asgi.listening import LAST_SECONDS, listening
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
-from pollux.serve import LAST_SECONDS, listening
 
 PATIENCE = 10.0
 

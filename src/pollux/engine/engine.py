@@ -277,7 +277,8 @@ class Engine:
 
     async def watch(self, run_id: RunId, *, after: int = 0, user: UserId | None = None) -> AsyncGenerator[Item]:
         """The journal from there on, the open turn's text so far, then what happens, until the run has ended."""
-        await self.queries.run(run_id, user)
+        if user is not None:
+            await self.queries.run(run_id, user)
         feed = await self._ledger.acquire(run_id)
         try:
             async for item in watch_feed(feed, self._store, after):

@@ -62,6 +62,8 @@ class InstructionsFailed(Exception):
 
 
 Now = Callable[[], Instant]
+FAIR = 256
+"""After how many pieces of an answer others have their turn."""
 
 
 async def call_model(
@@ -81,9 +83,14 @@ async def call_model(
         logger.exception("a request could not be made")
         return _failed(run, "internal", f"the request could not be made ({type(problem).__name__})", now())
     done: Done | None = None
+    heard = 0
     try:
         # Read to the very end: a generator left half way would have to be closed by a task of its own.
         async for event in provider.stream(request):
+            heard += 1
+            if heard % FAIR == 0:
+                # An answer that is all there at once must not keep everybody else waiting.
+                await asyncio.sleep(0)
             if type(event) is TextDelta:
                 feed.show(turn, attempt, "text", event.text)
             elif type(event) is ThoughtDelta:
