@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from pollux.core.ids import Instant
 from pollux.core.run import Action, Approval, Run
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
@@ -72,15 +74,7 @@ def pending_view(run: Run, action: Action) -> PendingView:
     """The question in the list, with where it comes from."""
     approval = question_of(action)
     return PendingView(
-        id=approval.id,
-        tool=action.tool,
-        reason=approval.reason,
-        preview=approval.preview or action.preview,
-        args=action.args,
-        args_hash=action.args_hash,
-        expires_at=moment(approval.expires_at),
-        subjects=sorted(action.subjects),
-        provenance=sorted(action.provenance),
+        **structs.asdict(approval_view(action)),
         run_id=run.id,
         action_id=action.id,
         thread_id=run.thread_id,

@@ -9,6 +9,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.sdk.context import SessionContext, Widen
+from pollux.tools.around import Around
 from pollux.tools.files.fs import AgentFs
 from pollux.tools.files.root import Root
 from pollux.tools.shell.agent_shell import TIMEOUT, Runner
@@ -100,22 +101,12 @@ def _tools_of(item: object, workspace: Workspace) -> Iterable[Tool]:
     )
 
 
-class Bound:
+class Bound(Around):
     """A tool that is given its session's context, where it asks for one."""
 
     def __init__(self, inner: Tool, widen: Widen) -> None:
-        self.spec = inner.spec
-        self._inner = inner
+        super().__init__(inner)
         self._widen = widen
-
-    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
-        return self._inner.prepare(args)
-
-    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
-        return self._inner.subjects(args)
-
-    def preview(self, args: dict[str, JSON]) -> str:
-        return self._inner.preview(args)
 
     async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any:
         return await self._inner.run(await self._widen(context, self.spec.side_effect), args)

@@ -8,8 +8,9 @@ from typing import Any, Final, cast
 from pollux.core.errors import PolluxError
 from pollux.core.messages import JSON
 from pollux.core.redact import MASK, Secret, forms_of
-from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
+from pollux.core.tools import Reconciled, Tool, ToolContext
 from pollux.engine.perform import plain
+from pollux.tools.around import Around
 
 SHORTEST: Final = 12
 """A variable's shorter value may well be a word that a result holds for other reasons."""
@@ -26,26 +27,13 @@ def secrets_named(environ: Mapping[str, str]) -> tuple[Secret, ...]:
     )
 
 
-class MaskedTool:
+class MaskedTool(Around):
     """A tool without a secret in its results and in its errors."""
 
     def __init__(self, inner: Tool, secrets: Iterable[Secret]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
         self._forms = sorted({form for secret in secrets for form in forms_of(secret)}, key=len, reverse=True)
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self._inner.spec
-
-    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
-        return self._inner.prepare(args)
-
-    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
-        return self._inner.subjects(args)
-
-    def preview(self, args: dict[str, JSON]) -> str:
-        return self._inner.preview(args)
 
     async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any:
         try:

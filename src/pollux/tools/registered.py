@@ -11,8 +11,8 @@ from importlib import import_module, metadata
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
-from pollux.core.messages import JSON
-from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
+from pollux.core.tools import Tool, ToolContext, ToolSpec
+from pollux.tools.around import Around
 from pollux.tools.definition import ToolDefinition, as_tool
 
 GROUP: Final = "pollux.tools"
@@ -195,24 +195,9 @@ def _mistake(text: str) -> ValidationError:
     return ValidationError(text, code="config")
 
 
-class Asking:
+class Asking(Around):
     """A tool that asks a person where no rule speaks, whatever it says of itself."""
 
     def __init__(self, inner: Tool) -> None:
+        super().__init__(inner)
         self.spec = replace(inner.spec, default_approval="required")
-        self._inner = inner
-
-    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
-        return self._inner.prepare(args)
-
-    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
-        return self._inner.subjects(args)
-
-    def preview(self, args: dict[str, JSON]) -> str:
-        return self._inner.preview(args)
-
-    async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any:
-        return await self._inner.run(context, args)
-
-    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
-        return await self._inner.reconcile(context, args)

@@ -1,0 +1,29 @@
+"""A tool around another: everything is the inner one's, unless somebody says otherwise."""
+
+from typing import Any
+
+from pollux.core.messages import JSON
+from pollux.core.tools import Reconciled, Tool, ToolContext
+
+
+class Around:
+    """Hands everything on. Made to be changed in one place."""
+
+    def __init__(self, inner: Tool) -> None:
+        self.spec = inner.spec
+        self._inner = inner
+
+    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
+        return self._inner.prepare(args)
+
+    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
+        return self._inner.subjects(args)
+
+    def preview(self, args: dict[str, JSON]) -> str:
+        return self._inner.preview(args)
+
+    async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any:
+        return await self._inner.run(context, args)
+
+    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
+        return await self._inner.reconcile(context, args)
