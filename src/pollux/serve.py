@@ -29,7 +29,7 @@ from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.http.openapi import DOCUMENT
-from pollux.http.runtime import Runtime
+from pollux.http.runtime import Runtime, as_it_is
 from pollux.http.table import ENDPOINTS
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
@@ -95,6 +95,7 @@ def application(settings: Settings, engine: Engine, authority: Authority) -> ASG
         is_public=PUBLIC.__contains__,
         hosts=hosts_of(settings),
         public_url=settings.public_url,
+        explain=lambda problem: as_it_is(engine, problem),
     )
 
 

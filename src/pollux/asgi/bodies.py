@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from contextlib import suppress
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast, get_args
 
 import msgspec
 from starlette.types import Receive
@@ -74,6 +74,8 @@ def parsed(body: bytes) -> Any:
 
     Raises ValidationError.
     """
+    if not body.strip():
+        raise ValidationError("the body must be JSON, and it is empty")
     try:
         text = body.decode("utf-8")
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
@@ -92,7 +94,19 @@ def shaped(value: Any, shape: type[T], *, what: str = "the body", lax: bool = Fa
     try:
         return msgspec.convert(value, shape, strict=not lax)
     except (msgspec.ValidationError, RecursionError, OverflowError) as problem:
-        raise ValidationError(f"{what} does not fit: {str(problem) or type(problem).__name__}") from None
+        said = str(problem) or type(problem).__name__
+        raise ValidationError(f"{what} does not fit: {said}{_fitting(said, shape)}") from None
+
+
+def _fitting(said: str, shape: type[Any]) -> str:
+    """What would have fitted, where only that is named which does not."""
+    known = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+    if said.startswith("Object contains unknown field") and " - at " not in said:
+        return f". Known: {', '.join(known)}"
+    if said.startswith("Invalid enum value"):
+        words = get_args(known.get(said.rpartition("`$.")[2].rstrip("`")))
+        return f". Expected one of: {', '.join(map(str, words))}" if words else ""
+    return ""
 
 
 def query_of(pairs: list[tuple[str, str]], shape: type[T]) -> T:

@@ -76,6 +76,7 @@ class Door:
         is_public: Callable[[str], bool],
         hosts: Collection[str] | None = LOOPBACK,
         public_url: str | None = None,
+        explain: Callable[[Exception], Exception] = lambda problem: problem,
     ) -> None:
         self._app = app
         self._authority = authority
@@ -83,6 +84,8 @@ class Door:
         self._is_public = is_public
         self._hosts = hosts
         self._public_url = public_url
+        self._explain = explain
+        """What went wrong as callers shall hear of it, where that depends on more than the problem."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -97,7 +100,7 @@ class Door:
         except Exception as problem:
             if answer.status is not None:
                 raise
-            status, headers, document = rendered(problem, correlation)
+            status, headers, document = rendered(self._explain(problem), correlation)
             await answer.whole(status, headers, encoded(document))
         finally:
             # The path without its query: that may hold a token.

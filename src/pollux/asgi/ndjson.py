@@ -13,6 +13,8 @@ NDJSON = "application/x-ndjson; charset=utf-8"
 SSE = "text/event-stream; charset=utf-8"
 WRITE_SECONDS = 30.0
 """How long one line may wait for its reader."""
+FAIR = 8
+"""After how many lines others have their turn: less than a millisecond's work."""
 HANG_UP = "pollux.hang_up"
 """Where a scope holds what ends its connection at once: closed in order, it would wait for the reader for ever."""
 
@@ -35,6 +37,12 @@ class Lines:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope.get("method") == "HEAD":
+            # Not a line of it is wanted: the next request on this connection need not wait until there are no more.
+            await self._lines.aclose()
+            await self._begin(send)
+            await send({"type": "http.response.body", "body": b""})
+            return
         writing = asyncio.ensure_future(self._write(send))
         leaving = asyncio.ensure_future(_gone(receive))
         try:
@@ -63,16 +71,22 @@ class Lines:
             patience = WRITE_SECONDS if self._since is None else self._since + WRITE_SECONDS - loop.time()
         return False
 
-    async def _write(self, send: Send) -> None:
-        loop = asyncio.get_running_loop()
+    async def _begin(self, send: Send) -> None:
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def _write(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        await self._begin(send)
+        written = 0
         async for line in self._lines:
             self._since = loop.time()
             await send({"type": "http.response.body", "body": line, "more_body": True})
             self._since = None
-            # A producer that never waits must not keep everybody else waiting.
-            await asyncio.sleep(0)
+            written += 1
+            if written % FAIR == 0:
+                # A producer that never waits must not keep everybody else waiting.
+                await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

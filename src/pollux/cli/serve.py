@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from pollux.config import Settings, read_settings
 from pollux.core.redact import Secret
 from pollux.serve import serve
 
+MOST_FILES = 65_536
+"""As many files and connections as we ask for, where the system lets us have them."""
 LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 EXAMPLES = """\
 examples:
@@ -41,6 +44,7 @@ def main(argv: list[str]) -> int:
     outlet = Outlet()
     credentials = credentials_of(settings)
     _log(LEVELS[arguments.log_level], secrets_of(settings, credentials))
+    _make_room()
 
     def on_ready(url: str) -> None:
         line = {"ready": True, "url": url, **({"tokenFile": str(token_file(settings))} if credentials.token else {})}
@@ -65,6 +69,15 @@ async def _serve(settings: Settings, credentials: Credentials, on_ready: Callabl
         asyncio.get_running_loop().add_signal_handler(number, end, number)
     await serve(settings, credentials, on_ready=on_ready, stop=stop)
     return 0
+
+
+def _make_room() -> None:
+    """Every connection is a file, and shells allow few: without one to spare, even the store cannot be opened."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _greet(url: str, settings: Settings, token: Secret | None, *, shows: bool) -> None:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import Any
 
 from pollux.asgi.bodies import encoded
-from pollux.asgi.errors import INTERNAL
+from pollux.asgi.errors import INTERNAL, safe_text
 from pollux.core.errors import PolluxError
 from pollux.core.events import ActionDecided, ModelReplied
 from pollux.core.machine import pending, step
@@ -15,6 +15,7 @@ from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Item
 from pollux.engine.ports import Recorded
+from pollux.http.runtime import as_it_is
 from pollux.http.views import run_view
 
 logger = logging.getLogger(__name__)
@@ -32,12 +33,15 @@ async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
             async for item in items:
                 for line in follow.read(item):
                     yield encoded(line) + b"\n"
+                if type(item) is not Recorded:
+                    continue
                 # What a key leads back to may have been asked and answered since: only its present state is an answer.
                 if follow.run is not None and follow.run.version >= begun.version and is_settled(follow.run):
                     yield encoded({"type": "result", "result": run_view(follow.run)}) + b"\n"
                     return
-    except PolluxError as problem:
-        yield _last_word(begun, problem.code, str(problem))
+    except PolluxError as found:
+        problem = as_it_is(engine, found)
+        yield _last_word(begun, problem.code, safe_text(problem))
     except Exception:
         logger.exception("a stream failed")
         yield _last_word(begun, "internal", INTERNAL)

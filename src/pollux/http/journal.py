@@ -12,13 +12,15 @@ import msgspec
 
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
+from pollux.asgi.errors import safe_text
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.ids import RunId
+from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Item
 from pollux.engine.ports import Recorded
 from pollux.http.follow import KINDS
-from pollux.http.runtime import Runtime
+from pollux.http.runtime import Runtime, as_it_is
 
 BEAT_SECONDS = 15.0
 """How long nothing may be said on a stream of server-sent events: proxies close those that are silent."""
@@ -32,8 +34,8 @@ async def events(runtime: Runtime, call: Call) -> Lines:
     await runtime.engine.queries.run(run_id, call.user)
     items = runtime.engine.watch(run_id, after=after, user=call.user)
     if "text/event-stream" in call.headers.get("accept", ""):
-        return Lines(_sent(items), media_type=SSE)
-    return Lines(_lines(items), media_type=NDJSON)
+        return Lines(_sent(runtime.engine, items), media_type=SSE)
+    return Lines(_lines(runtime.engine, items), media_type=NDJSON)
 
 
 def line_of(item: Item) -> dict[str, Any]:
@@ -63,16 +65,16 @@ def _after(call: Call) -> int:
     return int(last)
 
 
-async def _lines(items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+async def _lines(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         try:
             async for item in items:
                 yield encoded(line_of(item)) + b"\n"
         except PolluxError as problem:
-            yield encoded({"type": "error", "code": problem.code, "error": str(problem)}) + b"\n"
+            yield encoded(_last_word(as_it_is(engine, problem))) + b"\n"
 
 
-async def _sent(items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+async def _sent(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         try:
             async for item in _with_beats(items):
@@ -83,8 +85,11 @@ async def _sent(items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
                 number = f"id: {line['seq']}\n" if "seq" in line else ""
                 yield f"{number}event: {line['type']}\ndata: ".encode() + encoded(line) + b"\n\n"
         except PolluxError as problem:
-            line = {"type": "error", "code": problem.code, "error": str(problem)}
-            yield b"event: error\ndata: " + encoded(line) + b"\n\n"
+            yield b"event: error\ndata: " + encoded(_last_word(as_it_is(engine, problem))) + b"\n\n"
+
+
+def _last_word(problem: PolluxError) -> dict[str, Any]:
+    return {"type": "error", "code": problem.code, "error": safe_text(problem)}
 
 
 async def _with_beats(items: AsyncIterator[Item]) -> AsyncGenerator[Item | None]:

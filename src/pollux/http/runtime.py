@@ -1,14 +1,17 @@
 """What the handlers of this door are made of."""
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pollux.asgi.auth import Authority
 from pollux.asgi.errors import HttpError
+from pollux.core.errors import Draining, StoreError
 from pollux.core.ids import UserId
 from pollux.core.profile import Limits
 from pollux.engine.engine import Engine
 
 DAY = 24 * 3600.0
+E = TypeVar("E", bound=Exception)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +36,10 @@ class Runtime:
             raise HttpError(429, "budget", message, headers={"retry-after": "3600"})
         bound = left if known.limits.tokens is None else min(known.limits.tokens, left)
         return replace(known.limits, tokens=bound)
+
+
+def as_it_is(engine: Engine, problem: E) -> E | Draining:
+    """The problem as callers shall hear of it: that a store is closed because we stop is no trouble with the store."""
+    if isinstance(problem, StoreError) and engine.is_draining:
+        return Draining("this process is stopping; ask another, or try again soon")
+    return problem

@@ -50,7 +50,7 @@ async def messages(runtime: Runtime, call: Call) -> MessagePage:
     """The last messages, or those before a number, in the order they were said."""
     limit: int = call.query.limit
     thread = await runtime.engine.queries.thread(ThreadId(call.path["id"]), call.user)
-    end = min(thread.head + 1, _number(call.query.before, thread.head + 1))
+    end = max(1, min(thread.head + 1, _number(call.query.before, thread.head + 1)))
     first = max(1, end - limit)
     found = await runtime.engine.queries.messages(thread.id, call.user, after=first - 1)
     items = [message_view(number, message) for number, message in enumerate(found[: end - first], start=first)]
