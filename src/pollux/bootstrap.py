@@ -121,24 +121,32 @@ def read_key(path: Path) -> bytes:
 def made_once(path: Path, make: Callable[[], bytes]) -> tuple[bytes, bool]:
     """What is in this file, and whether it was made just now. It is for its owner's eyes alone. Raises ConfigError."""
     try:
-        # Made complete under another name and linked into place: two first starts agree on one, and neither reads
-        # half of it.
-        draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(make())
-            file.flush()
-            os.fsync(file.fileno())
-        is_new = True
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            is_new = False
-        finally:
-            draft.unlink()
+            return path.read_bytes(), False
+        except FileNotFoundError:
+            is_new = _put_first(path, make())
         return path.read_bytes(), is_new
     except OSError as error:
         raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
+
+
+def _put_first(path: Path, content: bytes) -> bool:
+    """Write it there, whole, unless somebody was faster: then False. Raises OSError."""
+    # Made complete under another name and linked into place: two first starts agree on one, and neither reads half of
+    # it.
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
 
 
 class Registry:

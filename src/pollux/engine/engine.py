@@ -9,7 +9,16 @@ from itertools import count
 from types import TracebackType
 from typing import Literal, Self
 
-from pollux.core.errors import Conflict, Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
+from pollux.core.errors import (
+    Conflict,
+    Draining,
+    Misfit,
+    NotFound,
+    PolicyError,
+    StoreError,
+    ThreadBusy,
+    ValidationError,
+)
 from pollux.core.events import (
     ActionCompleted,
     ActionDecided,
@@ -36,7 +45,7 @@ from pollux.engine.feed import Item
 from pollux.engine.ledger import Facts, Ledger, patiently, revocation
 from pollux.engine.model import Providers
 from pollux.engine.perform import plain
-from pollux.engine.ports import Clock, Dispatcher, Ids, Store
+from pollux.engine.ports import Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
 from pollux.engine.system import SystemClock
@@ -143,6 +152,14 @@ class Engine:
     def is_draining(self) -> bool:
         """Whether it takes no new work any more."""
         return self._draining
+
+    async def check_store(self, seconds: float) -> None:
+        """See that the store takes writes. Raises StoreError."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._store.commit(Change())
+        except TimeoutError:
+            raise StoreError(f"the store took no write within {seconds:g} seconds") from None
 
     # Verbs.
 

@@ -232,7 +232,8 @@ def _request_for(run: Run, tool: Tool, args: dict[str, JSON]) -> PolicyRequest:
 
 def _objection(run: Run, action: Action, terms: Terms) -> str:
     tool = terms.toolbox.get(action.tool)
-    if tool is None or tool.spec.schema_hash != action.schema_hash:
+    # The profile may have lost the tool since: what it does not offer, it does not run.
+    if tool is None or action.tool not in terms.offered or tool.spec.schema_hash != action.schema_hash:
         return "the tool has changed since the call was decided"
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"

@@ -10,6 +10,9 @@ from pollux.http import browser, journal, lists, records, threads, verbs
 from pollux.http import shapes as s
 from pollux.http.runtime import Runtime
 
+READY_SECONDS = 2.0
+"""How long the store may take before this process says that it is not ready."""
+
 
 async def healthy(runtime: Runtime, call: Call) -> s.Health:
     """This process lives."""
@@ -17,10 +20,10 @@ async def healthy(runtime: Runtime, call: Call) -> s.Health:
 
 
 async def ready(runtime: Runtime, call: Call) -> s.Health:
-    """This process takes work: its store answers, and it is not on its way out."""
+    """This process takes work: its store takes writes, and it is not on its way out."""
     if runtime.engine.is_draining:
         raise HttpError(503, "draining", "this process is stopping", headers={"retry-after": "1"})
-    await runtime.engine.queries.grants(call.user)
+    await runtime.engine.check_store(READY_SECONDS)
     return s.Health(status="ready", version=__version__)
 
 
