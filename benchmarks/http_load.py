@@ -338,9 +338,9 @@ What the columns are:
 
 What is over its budget, and why:
 
-- The first line. It is told when the run is in the journal. A profile of five hundred beginnings at once finds about a
-  third of the loop's time in calls of the model for runs that began before, mostly connecting; the rest is spread over
-  accepting, reading, deciding and writing. To begin those calls a little later made the median better, not the p99.
+- The first line, of five hundred that come at once. It is told when the run is in the journal. A profile of that finds
+  about a third of the loop's time in calls of the model for runs that began before, mostly connecting; the rest is
+  spread over accepting, reading, deciding and writing. Of those who come one after the other it holds.
 - Fifty runs of 20 MiB each need four to five GiB by themselves. Differences of 64 MiB cannot be told from chance beside
   that; fifty readers of one run can.
 - Readers who do read one run of 20 MiB cost more than those who stall. Its reply is one line of the journal's stream,
