@@ -19,6 +19,7 @@ from pollux.core.thread import (
     ThreadOpened,
     ThreadRenamed,
     step_thread,
+    title_of,
 )
 
 OPENED = ThreadOpened(thread_id=ThreadId("thr_1"), user=UserId("ada"), title="First", at=1.0)
@@ -92,3 +93,9 @@ def test_a_fork_knows_where_it_came_from():
     fork = step_thread(None, replace(OPENED, thread_id=ThreadId("thr_2"), forked_from=ThreadId("thr_1")))
 
     assert fork.forked_from == "thr_1"
+
+
+def test_a_title_is_the_beginning_of_the_prompt_on_one_line():
+    assert title_of("  say\n\thello ") == "say hello"
+    assert title_of("x" * 80) == "x" * 80
+    assert title_of("x" * 81) == "x" * 79 + "…"

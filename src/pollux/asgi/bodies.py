@@ -57,6 +57,12 @@ async def _read_pieces(receive: Receive, largest: int) -> bytes:
             return b"".join(pieces)
 
 
+async def gone(receive: Receive) -> None:
+    """Return when the caller has left. For those who expect no more of a body."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 async def _discard(receive: Receive) -> None:
     """Take what still comes, up to a point. Whoever is hung up on while sending never sees why."""
     left = MOST_DISCARDED

@@ -20,7 +20,6 @@ from pollux.core.errors import AuthError
 logger = logging.getLogger(__name__)
 
 IDENTITY = "pollux.identity"
-CORRELATION = "pollux.correlation"
 MOST_CALLERS = 10_000
 """How many callers are counted. The one who asked nothing for longest is forgotten first."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -92,7 +91,6 @@ class Door:
             await self._refuse_other(scope, receive, send)
             return
         began, correlation = time.perf_counter(), correlation_id()
-        scope[CORRELATION] = correlation
         answer = _Answer(send, correlation)
         try:
             await self._admit(scope)

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from pollux.asgi.bodies import encoded, parsed, query_of, read_body, shaped
+from pollux.asgi.bodies import encoded, gone, parsed, query_of, read_body, shaped
 from pollux.asgi.door import identity_of
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
@@ -37,7 +37,7 @@ class Call:
 
     async def unless_gone(self, work: Awaitable[T]) -> T:
         """The result, waited for only as long as the caller is there. The work itself goes on wherever it is done."""
-        waiting, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_gone(self.receive))
+        waiting, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone(self.receive))
         try:
             await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
@@ -155,8 +155,3 @@ def _read_query(shape: type[Any], scope: Scope) -> Any:
     except (UnicodeDecodeError, ValueError):
         raise ValidationError("the query must be UTF-8, percent-encoded, with at most 50 names") from None
     return query_of(pairs, shape)
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -111,11 +111,6 @@ class JwtVerifier:
         return Claims(_user(claims.get("sub")), expires_at)
 
 
-def looks_like_jwt(token: str) -> bool:
-    """Whether it is meant as a JWT: two dots, and in front what every JSON object in base64 begins with."""
-    return token.startswith(("ey", "ew")) and token.count(".") == 2
-
-
 def _header(token: str) -> tuple[str, str | None]:
     """The algorithm and the key that the token names, once its form is sound. Neither is believed yet."""
     if len(token) > LARGEST_TOKEN:

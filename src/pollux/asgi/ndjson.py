@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Mapping
 
 from starlette.types import Receive, Scope, Send
 
+from pollux.asgi.bodies import gone
+
 logger = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson; charset=utf-8"
@@ -44,7 +46,7 @@ class Lines:
             await send({"type": "http.response.body", "body": b""})
             return
         writing = asyncio.ensure_future(self._write(send))
-        leaving = asyncio.ensure_future(_gone(receive))
+        leaving = asyncio.ensure_future(gone(receive))
         try:
             is_patient = await self._wait(writing, leaving)
         finally:
@@ -58,7 +60,7 @@ class Lines:
             logger.info("a reader took no line for %g seconds, and was left", WRITE_SECONDS)
             if HANG_UP in scope:
                 scope[HANG_UP]()
-                await _gone(receive)
+                await gone(receive)
 
     async def _wait(self, writing: "asyncio.Future[None]", leaving: "asyncio.Future[None]") -> bool:
         """Until one of them is over, or a line has waited too long for its reader: then False."""
@@ -88,8 +90,3 @@ class Lines:
                 # A producer that never waits must not keep everybody else waiting.
                 await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

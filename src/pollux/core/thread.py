@@ -8,6 +8,9 @@ from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.run import Compressed, evolve
 
+LONGEST_TITLE = 80
+"""Of a title that nobody gave."""
+
 
 @dataclass(frozen=True)
 class Thread:
@@ -78,6 +81,12 @@ ThreadEvent = ThreadOpened | MessagesImported | ThreadRenamed | ThreadCompressed
 
 THREAD_EVENT_TYPES: dict[str, type[ThreadEvent]] = {cls.__name__: cls for cls in get_args(ThreadEvent)}
 """Every thread event by its stored name."""
+
+
+def title_of(prompt: str) -> str:
+    """What a new thread is called until somebody gives it a name: the beginning of what was asked first."""
+    line = " ".join(prompt.split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:

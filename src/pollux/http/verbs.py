@@ -13,6 +13,7 @@ from pollux.asgi.ndjson import Lines
 from pollux.core.errors import Draining, Misfit, NotFound, ThreadBusy, ValidationError
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.run import Run, run_of
+from pollux.core.thread import title_of
 from pollux.engine.engine import Start
 from pollux.http.follow import told
 from pollux.http.idempotency import begin_once
@@ -21,7 +22,6 @@ from pollux.http.shapes import Edited, ResolveBody, Resolved, RunBody, RunView
 from pollux.http.views import action_view, approval_view, is_waiting, moment, run_view
 
 DOOR = "http"
-LONGEST_TITLE = 80
 STATUSES: dict[str, Literal["approved", "rejected"]] = {
     "reject": "rejected",
     "approve_once": "approved",
@@ -132,12 +132,6 @@ async def begin(runtime: Runtime, call: Call) -> Run:
         return await runtime.engine.start(await fresh())
     except ThreadBusy as problem:
         raise await _busy(runtime, call, problem) from None
-
-
-def title_of(prompt: str) -> str:
-    """What a new thread is called until somebody gives it a name: the beginning of what was asked first."""
-    line = " ".join(prompt.split())
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 async def _busy(runtime: Runtime, call: Call, problem: ThreadBusy) -> HttpError:

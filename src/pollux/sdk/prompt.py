@@ -43,12 +43,6 @@ def message_of(prompt: Prompt) -> Message:
     return replace(prompt, parts=parts) if isinstance(prompt, Message) else Message("user", parts)
 
 
-def title_of(message: Message, length: int = 80) -> str:
-    """A line to know the session by: the beginning of what was asked."""
-    line = " ".join(message.text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
-
-
 def _part(piece: object) -> Part:
     match piece:
         case str():

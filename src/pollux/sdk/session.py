@@ -18,13 +18,13 @@ from pollux.core.policy import Decision, PolicyRequest, decide
 from pollux.core.prices import Price, cost, price_of
 from pollux.core.profile import Profile
 from pollux.core.run import Run, run_of
+from pollux.core.thread import title_of
 from pollux.engine.engine import Engine, RandomIds, Start
 from pollux.engine.model import ModelInfo
 from pollux.engine.perform import Instruct
 from pollux.sdk.approvals import OnApproval
 from pollux.sdk.events import AgentEvent, ApprovalRequired
 from pollux.sdk.logs import LogTap
-from pollux.sdk.prompt import title_of
 from pollux.sdk.sessions import Sessions
 from pollux.sdk.setup import USER, Setup, engine_for, with_output
 from pollux.sdk.stream import Stream
@@ -147,7 +147,7 @@ class Session:
             instructions=self._instructions,
             rules=self._setup.kept_rules,
             run_id=RandomIds().run_id(),
-            title=title_of(message),
+            title=title_of(message.text),
             project=str(self._setup.cwd),
         )
         assert start.run_id is not None

@@ -264,15 +264,15 @@ def _read(path: Path) -> "tuple[SessionCopy, tuple[str, ...]]":
 
 def _read_gemini(path: Path) -> "tuple[SessionCopy, tuple[str, ...]]":
     from pollux.cli.sessions.as_json import SessionCopy
+    from pollux.core.thread import title_of
     from pollux.sdk.gemini_cli.history import message_records_to_history
     from pollux.sdk.gemini_cli.messages import history_to_messages
     from pollux.sdk.gemini_cli.sessions import load_session
-    from pollux.sdk.prompt import title_of
 
     loaded = load_session(path)
     messages = history_to_messages(message_records_to_history(loaded.records))
     first = next((message for message in messages if message.role == "user" and message.text.strip()), None)
-    title = loaded.summary or (title_of(first) if first else "")
+    title = loaded.summary or (title_of(first.text) if first else "")
     return SessionCopy(loaded.session_id, messages, title=title), loaded.problems
 
 
