@@ -40,12 +40,9 @@ JOURNAL = [{"id": "journal", "kind": "seq", "scenario": "tool", "threads": "fres
 REASONS = """\
 What stands at its budget or over it, and why:
 
-- Hello and one tool round. They stand at their budgets: from run to run hello measures 1.7 to 2.0 ×, one tool round 1.8
-  to 2.3 ×. Eleven facts are judged one by one, a decision is made on canonical arguments, and four commits are written;
-  what is left is spread over some eight hundred calls of Python, a tenth of it the garbage collector's.
-- `pollux run`, cold. It takes 200 to 230 ms, and the floor 175 to 300: from run to run 0.7 to 1.14 ×. Most of it is
-  imports: under `python -X importtime` asyncio takes 19 ms, events and runs, which are dataclasses, 17, msgspec 7 and
-  jsonschema-rs 5.
+- One tool round. It stands close to its budget: from run to run it measures 1.8 to 2.3 ×. Eleven facts are judged one
+  by one, a decision is made on canonical arguments, and four commits are written; what is left is spread over some
+  eight hundred calls of Python, a tenth of it the garbage collector's.
 - One tool round with the journal. A commit touches about nine pages of the database where the floor touches one or
   two, since a thread, a run and what was said are each found by their own index; and it goes through a thread, so that
   waiting for the disk never stops the loop. From run to run it measures 2.0 to 2.4 ×, in one long thread 1.8 to 1.9 ×.

@@ -7,13 +7,13 @@ itself, so what changes anything needs a second proof that no other page can hav
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from starlette.datastructures import Headers
 
 from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE, Cookies, CookieSession
 from pollux.core.errors import AuthError
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 from pollux.core.redact import Secret
 
@@ -39,7 +39,7 @@ class Verifier(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """Who is asking, and how we know."""
 

@@ -8,11 +8,11 @@ import hmac
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 
 SESSION_COOKIE = "pollux_session"
@@ -20,7 +20,7 @@ CSRF_HEADER = "x-pollux-csrf"
 SESSION_SECONDS = 12 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CookieSession:
     """What a sealed cookie says."""
 

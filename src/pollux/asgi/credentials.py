@@ -4,7 +4,6 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pollux.asgi.auth import Authority, Verifier
@@ -12,6 +11,7 @@ from pollux.asgi.cookies import Cookies
 from pollux.asgi.listening import is_loopback
 from pollux.bootstrap import made_once, make_home, read_key
 from pollux.config import ConfigError, Settings
+from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.redact import Secret
 from pollux.tools.masked import secrets_named
@@ -21,7 +21,7 @@ USER = UserId("local")
 SHORTEST_KEY = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credentials:
     """Who may call. `token` is this machine's own, and `is_new` says that nobody has been shown it yet."""
 

@@ -3,7 +3,7 @@ from the same row, so they cannot disagree."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -16,13 +16,14 @@ from pollux.asgi.bodies import encoded, gone, parsed, query_of, read_body, shape
 from pollux.asgi.door import identity_of
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A request that was let in and read."""
 
@@ -48,7 +49,7 @@ class Call:
             leaving.cancel()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """An answer that has more to it than its body."""
 
@@ -61,7 +62,7 @@ Handler = Callable[[Any, Call], Awaitable[Any]]
 """Takes what the door is made of and a call; gives a Struct, an Answer or an ASGI application that answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Endpoint:
     """A row of the table."""
 

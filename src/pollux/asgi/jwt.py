@@ -9,7 +9,6 @@ import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, cast
 from unicodedata import is_normalized
@@ -19,6 +18,7 @@ from pollux.asgi.jwks import Jwks
 from pollux.asgi.jwks_source import source_of
 from pollux.config import ConfigError
 from pollux.core.errors import AuthError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 
 ALGORITHMS = frozenset({"RS256", "PS256", "ES256", "EdDSA"})
@@ -38,7 +38,7 @@ _TYPES = frozenset({"jwt", "at+jwt", "application/jwt", "application/at+jwt"})
 _REFUSED_HEADERS = frozenset({"crit", "b64", "zip", "enc", "cty", "jku", "jwk", "x5u", "x5c"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claims:
     """What a verified token says that we act on."""
 

@@ -5,19 +5,19 @@ import ipaddress
 import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from pollux.asgi.protocol import Bounded
 from pollux.config import ConfigError, Settings
+from pollux.core.frozen import frozen
 
 LAST_SECONDS = 10.0
 """How long answers that are being written may take when everything else has ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listening:
     """A server that answers at an address."""
 

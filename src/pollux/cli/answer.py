@@ -1,6 +1,7 @@
 """The part of `pollux run` that asks."""
 
 import asyncio
+import gc
 import sys
 from contextlib import aclosing
 from dataclasses import replace
@@ -54,6 +55,10 @@ class _Command:
             async with aclosing(agent.send_stream([prompt, *asked.attach])) as stream:
                 async for event in stream:
                     await telling.read(event)
+                    if not gc.isenabled():
+                        # Off since the start (`pollux.cli`). What was imported until now will never be garbage.
+                        gc.freeze()
+                        gc.enable()
         finally:
             await agent.aclose()
 

@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +24,7 @@ from pollux.cli.rest import Rest
 from pollux.cli.telling import Telling, Work, talk, tell
 from pollux.config import read_settings
 from pollux.core.errors import Misfit, NotFound, PolluxError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import Store
 from pollux.sdk import events
@@ -42,7 +43,7 @@ Fate = Literal["now", "noted", "told"]
 """What becomes of an event: it is told now, noted by the writer alone, or left out, since it was told before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """A run of this door that waits for the answer, and everything it has told so far."""
 

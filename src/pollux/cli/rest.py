@@ -4,7 +4,6 @@ Light, as every parser is: what tells the rest is imported once there is somethi
 """
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,13 @@ from pollux.cli.reading import must_be_text
 from pollux.cli.run import DEFAULT_TIMEOUT, FORMATS
 from pollux.config import Settings
 from pollux.core.errors import PolluxError
+from pollux.core.frozen import frozen
 
 if TYPE_CHECKING:
     from pollux.cli.writers import Format
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rest:
     """What the command line said about the rest of a run."""
 

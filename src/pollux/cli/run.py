@@ -7,7 +7,7 @@ is imported. Standard input is read only where `-` says so.
 import argparse
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from pollux.cli.outlet import Closed, Outlet, Unwritable
 from pollux.cli.parser import Parser
 from pollux.cli.streams import fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
+from pollux.core.frozen import frozen
 
 if TYPE_CHECKING:
     from pollux.cli.writers import Format
@@ -36,7 +37,7 @@ exit codes: 0 answered, 1 error, 2 usage, 3 waiting for approval, 4 needs a pers
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What the command line asked for."""
 

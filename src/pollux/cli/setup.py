@@ -6,11 +6,11 @@ What is there is never overwritten. The status is one of three words: needs-conf
 import argparse
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pollux.cli.parser import Parser
+from pollux.core.frozen import frozen
 
 EXAMPLES = """\
 examples:
@@ -32,7 +32,7 @@ apiKey: '<your-gemini-api-key>'
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How things stand after setting up, and what to do next."""
 

@@ -1,11 +1,11 @@
 """Which provider answers for a model name. One table, and no falling back from one to another."""
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from pollux.config.files import ConfigError
+from pollux.core.frozen import frozen
 
 ProviderName = Literal["gemini", "anthropic", "openai", "ollama"]
 
@@ -19,7 +19,7 @@ _BY_PREFIX: Final[tuple[tuple[str, ProviderName], ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRef:
     """A model name taken apart: who answers, the name to ask for, and the address when the name carries one."""
 

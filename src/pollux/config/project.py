@@ -7,7 +7,7 @@ is pinned by hash, so a changed file has to be accepted again.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,6 +15,7 @@ from pollux.config.files import ConfigError, read_bytes
 from pollux.config.rights import NO_RIGHTS, Rights, parse_rights
 from pollux.config.settings import Settings
 from pollux.config.sources import SECTIONS, ConfigFile, where_it_stands
+from pollux.core.frozen import frozen
 
 if TYPE_CHECKING:
     from pollux.core.policy import Rule
@@ -25,7 +26,7 @@ TRUST_FILE: Final = "trusted.json"
 _LAST_WORD: Final = -1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftOut:
     """A part of a workspace's file that does not count, and why."""
 
@@ -33,7 +34,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     """The rights in force: the person's own file and what the workspace's file may add to it."""
 

@@ -5,13 +5,14 @@ Parsed strictly: a misspelt key in a rule could otherwise leave open what it was
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from urllib.parse import urlsplit
 
 from pollux.config.files import ConfigError, kind_of
+from pollux.core.frozen import frozen
 
 if TYPE_CHECKING:
     from pollux.core.policy import Rule
@@ -27,7 +28,7 @@ MOST: Final = 1_000_000_000
 PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenProfile:
     """A profile as its file has it: not yet completed, its rules placed in the file's tier."""
 
@@ -36,7 +37,7 @@ class WrittenProfile:
     rules: tuple["Rule", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rights:
     """What a file grants and forbids. `limits` bound every profile from above; profiles and tools are as written."""
 

@@ -1,7 +1,7 @@
 """Read every setting of the table from flags, environment and files. The first place that has it wins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,10 +10,11 @@ from pollux.config.convert import convert
 from pollux.config.files import ConfigError
 from pollux.config.sources import ConfigFile, Source
 from pollux.config.table import BY_NAME, SETTINGS
+from pollux.core.frozen import frozen
 from pollux.core.redact import Secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Settings:
     """Everything the program was told from outside. Secrets are typed; a missing setting without default is None."""
 

@@ -1,7 +1,7 @@
 """Where values may come from: flags, environment, `.env` and files. A source maps a setting's name to what it found."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 from urllib.parse import urlsplit
@@ -10,13 +10,14 @@ from pollux.config.convert import convert, is_missing
 from pollux.config.files import ConfigError, parse_env, parse_gemini_yaml, parse_toml, read_bytes
 from pollux.config.models import model_ref
 from pollux.config.table import BY_NAME, SETTINGS
+from pollux.core.frozen import frozen
 
 PROJECT_FILE: Final = "pollux.toml"
 SECTIONS: Final = frozenset({"tools", "profiles", "rules", "limits", "page"})
 """What a configuration file may hold besides settings; `project` reads these."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigFile:
     """A configuration file as it was read: what is parsed, hashed and judged later are these very bytes."""
 
@@ -25,7 +26,7 @@ class ConfigFile:
     table: Mapping[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A raw value, where it stands, and the folder its relative paths start from."""
 

@@ -1,9 +1,9 @@
 """Every setting, one row each. Reading and the reference page both come from this table, so they cannot disagree."""
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from pollux.config.files import ConfigError
+from pollux.core.frozen import frozen
 
 Kind = Literal[
     "text",
@@ -23,7 +23,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """One setting: where it may come from, what it holds and what it means.
 

@@ -1,8 +1,8 @@
 """Work owed to a run, in the imperative. Derived from the run's state; `machine.key_of` tells one from another."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId
 from pollux.core.messages import ToolCall
 
@@ -16,7 +16,7 @@ class Key(NamedTuple):
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallModel:
     """Ask the model for the next turn. `begun` says whether that is already in the journal."""
 
@@ -25,7 +25,7 @@ class CallModel:
     begun: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Authorize:
     """Check a call's arguments and ask the policy about it."""
 
@@ -33,7 +33,7 @@ class Authorize:
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTool:
     """Execute an action that has leave. `begun` says whether its start is already in the journal."""
 
@@ -43,7 +43,7 @@ class RunTool:
     begun: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reconcile:
     """Look whether an interrupted action happened."""
 
@@ -52,7 +52,7 @@ class Reconcile:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compress:
     """Summarise the older part of the thread before the next call."""
 

@@ -4,10 +4,10 @@ A driver's facts carry the epoch of its claim; the machine refuses those of an o
 from people, pages and clocks.
 """
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pollux.core.errors import ModelErrorKind
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, Usage
 from pollux.core.policy import Rule, Scope
@@ -19,7 +19,7 @@ FailureKind = ModelErrorKind | Literal["instructions", "interrupted", "internal"
 CompressionStatus = Literal["compressed", "refused_empty", "refused_larger", "failed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunStarted:
     """A prompt was accepted into a thread."""
 
@@ -46,7 +46,7 @@ class RunStarted:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunClaimed:
     """A driver took the run. What an older driver had in flight is interrupted from now on."""
 
@@ -55,7 +55,7 @@ class RunClaimed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelCalled:
     """A model call is about to be made. Committed before it is, so that a crash loop cannot spend without end."""
 
@@ -65,7 +65,7 @@ class ModelCalled:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelReplied:
     """The model finished an answer."""
 
@@ -80,7 +80,7 @@ class ModelReplied:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelFailed:
     """A model call failed. With `retry_at` it will be tried again then, without it the run fails."""
 
@@ -93,7 +93,7 @@ class ModelFailed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionDecided:
     """The policy answered for a call, or a person edited its arguments and the policy answered again."""
 
@@ -103,7 +103,7 @@ class ActionDecided:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CallRefused:
     """A call that nothing can answer: an unknown tool, or arguments that do not fit."""
 
@@ -114,7 +114,7 @@ class CallRefused:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionStarted:
     """An attempt is about to be made. Committed before it is: after a crash we know that it may have happened."""
 
@@ -125,7 +125,7 @@ class ActionStarted:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionHandedOver:
     """A child run was set going; its end will answer the action."""
 
@@ -135,7 +135,7 @@ class ActionHandedOver:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionCompleted:
     """An attempt succeeded. A page's or child's answer has the epoch in which it was asked."""
 
@@ -146,7 +146,7 @@ class ActionCompleted:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionFailed:
     """An attempt failed, or the policy changed its mind before one was made (attempt 0)."""
 
@@ -158,7 +158,7 @@ class ActionFailed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionReconciled:
     """A look at the world told whether an interrupted attempt had happened."""
 
@@ -169,7 +169,7 @@ class ActionReconciled:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionSettled:
     """A person found out what became of an action whose outcome was unknown."""
 
@@ -179,7 +179,7 @@ class ActionSettled:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ApprovalResolved:
     """A person answered. `scope` means: and do not ask again for these recipients."""
 
@@ -191,7 +191,7 @@ class ApprovalResolved:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HistoryCompressed:
     """A summary was made for the older part of the thread, or refused."""
 
@@ -205,14 +205,14 @@ class HistoryCompressed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TimeReached:
     """The clock reached the run's `wake_at`: whatever was due by then has happened."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CancelRequested:
     """Somebody wants the run to stop."""
 
@@ -221,14 +221,14 @@ class CancelRequested:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunCompleted:
     """The run ended with an answer."""
 
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunFailed:
     """The run ended without one."""
 
@@ -237,7 +237,7 @@ class RunFailed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunCancelled:
     """The run was stopped, and nothing of it is in flight any more."""
 

@@ -1,7 +1,8 @@
 """What is said in a thread: messages of neutral parts, with the provider's own turn kept verbatim beside them."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from pollux.core.frozen import frozen
 
 JSON = Any
 """A JSON value. Parsed at the edge; inside it is only carried, hashed and handed on."""
@@ -9,7 +10,7 @@ JSON = Any
 Role = Literal["user", "assistant", "tool", "notice"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """Plain text."""
 
@@ -17,7 +18,7 @@ class Text:
     type: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """What the model showed of its thinking. Never sent to another provider."""
 
@@ -25,7 +26,7 @@ class Thought:
     type: Literal["thought"] = "thought"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """An image or file carried inline."""
 
@@ -35,7 +36,7 @@ class Blob:
     type: Literal["blob"] = "blob"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileRef:
     """A file that the provider can fetch for itself."""
 
@@ -44,7 +45,7 @@ class FileRef:
     type: Literal["file"] = "file"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """What the model asked for. `minted` means the provider gave no id and this one is ours."""
 
@@ -55,7 +56,7 @@ class ToolCall:
     type: Literal["tool_call"] = "tool_call"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """The answer to one call, as the model sees it."""
 
@@ -69,7 +70,7 @@ class ToolResult:
 Part = Text | Thought | Blob | FileRef | ToolCall | ToolResult
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Native:
     """A provider's own turn as it came, as JSON text: goes back byte for byte to the same provider and to no other."""
 
@@ -77,7 +78,7 @@ class Native:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One turn of a thread. A `notice` is shown to people and never sent to a model."""
 
@@ -107,7 +108,7 @@ def notice(text: str) -> Message:
     return Message("notice", (Text(text),))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one or several model calls. `thoughts` is part of `output`; `cached` is part of `input`."""
 

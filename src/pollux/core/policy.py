@@ -7,7 +7,6 @@ subject of the call is granted; a call without subjects cannot be granted at all
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain, groupby
@@ -15,6 +14,7 @@ from typing import Literal, cast
 
 from pollux.core.canonical import canonical
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolSpec
@@ -27,7 +27,7 @@ TIERS: tuple[Tier, ...] = ("default", "extension", "workspace", "user", "admin")
 STRICTNESS: dict[Mode, int] = {"allow": 0, "require_approval": 1, "deny": 2}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The policy's answer. `rule` names what spoke, for the person who wonders why."""
 
@@ -36,7 +36,7 @@ class Decision:
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """What "always allow this recipient" leaves behind: one user, one tool, one subject."""
 
@@ -50,7 +50,7 @@ class Grant:
     approval_id: ApprovalId | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PolicyRequest:
     """Everything a decision may depend on. `args` are the prepared ones, exactly as they would run."""
 
@@ -65,7 +65,7 @@ class PolicyRequest:
     thread_id: ThreadId | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One line of a policy. Patterns are shell wildcards; `args` is a regular expression over the canonical JSON."""
 

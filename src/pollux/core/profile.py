@@ -1,9 +1,10 @@
 """An agent's definition by name: instructions, model, tools, rules, limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, Literal
 
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 
@@ -14,7 +15,7 @@ OnReject = Literal["answer", "fail"]
 Thinking = Literal["off", "default", "shown"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What a run may spend. Checked before each model call; None means no limit of that kind."""
 
@@ -27,7 +28,7 @@ class Limits:
     """Tokens in the conversation beyond which it is summarised before the next call."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """What one agent is. Tools are named; the engine knows them by name."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.policy import Decision, Rule, Scope
@@ -18,7 +19,7 @@ ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "withdraw
 CancelReason = Literal["user", "superseded", "parent", "timeout"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parent:
     """The action of another run that this run answers."""
 
@@ -27,7 +28,7 @@ class Parent:
     root: RunId
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resolution:
     """A person's answer to an approval, or what closed it instead."""
 
@@ -60,7 +61,7 @@ class Approval:
         return self.resolution is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """An attempt that was announced before it was made. `deadline` is for those who answer from outside."""
 
@@ -70,7 +71,7 @@ class Start:
     deadline: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How an action ended. `result` is what the model reads, also for a failure."""
 
@@ -136,7 +137,7 @@ class Action:
         return self.started is not None and not (self.handed_over or self.interrupted or self.outcome)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cancel:
     """That the run is to stop, who said so and why."""
 
@@ -145,7 +146,7 @@ class Cancel:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """How the run ended, or will as soon as nothing is in flight."""
 
@@ -155,7 +156,7 @@ class Ending:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compressed:
     """A summary standing for the thread's messages up to and including number `upto`."""
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.run import Compressed, evolve
@@ -32,7 +33,7 @@ class Thread:
     """Where it was begun: the working directory of a script or a terminal, nothing for those who come by network."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ThreadOpened:
     """A conversation began, or was forked from another."""
 
@@ -44,7 +45,7 @@ class ThreadOpened:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MessagesImported:
     """Messages came from elsewhere: a fork, a file, a client-held history."""
 
@@ -52,7 +53,7 @@ class MessagesImported:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ThreadRenamed:
     """The thread got another title."""
 
@@ -60,7 +61,7 @@ class ThreadRenamed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ThreadCompressed:
     """A summary stands for the older messages from now on. They can still be read."""
 
@@ -69,7 +70,7 @@ class ThreadCompressed:
     at: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ThreadErased:
     """The content is gone for good; the audit stays."""
 

@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON
 
@@ -18,7 +19,7 @@ Where = Literal["here", "page", "child"]
 Approval = Literal["required", "not_required"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """What model and policy may know of a tool."""
 
@@ -46,7 +47,7 @@ class ToolSpec:
         set_(self, "schema_hash", hashlib.sha256(text.encode()).hexdigest())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolContext:
     """Who is asking, and for which action. `key` is the same for every attempt at it: pass it to what takes a key."""
 
@@ -63,7 +64,7 @@ class ToolContext:
         return self.action_id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reconciled:
     """What a look at the world found out about an interrupted action."""
 

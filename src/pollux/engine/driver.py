@@ -7,12 +7,12 @@ of one engine: the work goes on in its tasks, so a caller who leaves stops nothi
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
 from pollux.core.errors import Draining, Misfit, ValidationError
 from pollux.core.events import Event, RunClaimed
+from pollux.core.frozen import frozen
 from pollux.core.ids import RunId
 from pollux.core.machine import key_of, pending, step, wake_at
 from pollux.core.messages import NO_USAGE
@@ -38,7 +38,7 @@ OnEnd = Callable[[Run], Awaitable[None]]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Means:
     """What effects are performed with."""
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from types import TracebackType
 from typing import Literal, Self
@@ -30,6 +30,7 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import pending
 from pollux.core.messages import JSON, Message
@@ -58,7 +59,7 @@ SUPERSEDE_SECONDS = 10.0
 START_ATTEMPTS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """A prompt and everything that may be said about how to answer it."""
 

@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelCalled
+from pollux.core.frozen import frozen
 from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.model import Turns
@@ -20,7 +21,7 @@ from pollux.engine.ports import Recorded
 Kind = Literal["text", "thought"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delta:
     """Text on its way. `offset` counts the characters of that kind before it in this attempt."""
 
@@ -31,7 +32,7 @@ class Delta:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnRestarted:
     """The answer begins anew: drop what you showed of this turn."""
 

@@ -6,7 +6,6 @@ the same transaction as the fact that made it due.
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, cast
 
 import jsonschema_rs
@@ -15,6 +14,7 @@ from pollux.core.canonical import digest, normal
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
+from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant
 from pollux.core.machine import conclude, pending
 from pollux.core.messages import JSON, ToolCall
@@ -34,7 +34,7 @@ Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...], frozenset[str]]
 """The tools that the model hears of, the rules it is under, and the tools' names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """What decisions are made under, as of now."""
 

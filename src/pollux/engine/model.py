@@ -4,10 +4,11 @@ A provider yields events and then exactly one Done, or raises ModelError. It nev
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from pollux.core.events import Stop
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.profile import Thinking
 from pollux.core.tools import ToolSpec
@@ -33,7 +34,7 @@ class Turns(list[Message]):
         return b",".join(filter(None, known))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRequest:
     """One call of a model. `extra` is passed verbatim; `stream` says whether anybody watches the text arrive."""
 
@@ -53,28 +54,28 @@ class ModelRequest:
     total_seconds: float = 600
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """Some more text of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThoughtDelta:
     """Some more of the thinking that the model shows."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativePart:
     """Something of the provider's that has no neutral form. It is kept in the turn; this only says it is there."""
 
     body: JSON
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """The end of an answer. `message` holds neutral parts and the provider's own turn."""
 
@@ -91,7 +92,7 @@ class Done:
 ModelEvent = TextDelta | ThoughtDelta | ToolCall | NativePart | Usage | Done
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelInfo:
     """A model that the provider offers."""
 

@@ -1,10 +1,10 @@
 """What the engine needs of the world: a store that remembers, a clock, a source of ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pollux.core.events import Event
+from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
@@ -12,7 +12,7 @@ from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recorded:
     """An event in a stream, with its number. The first has 1."""
 
@@ -20,7 +20,7 @@ class Recorded:
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunRow:
     """What a store keeps of a run beside its journal, to find it by."""
 
@@ -42,7 +42,7 @@ class RunRow:
     """What the run has spent so far: in and out, summaries included."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalRow:
     """What a store keeps of an approval, to find it by. What it is about stays in the run."""
 
@@ -55,7 +55,7 @@ class ApprovalRow:
     expires_at: Instant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditFact:
     """One line of the audit: ids and the nine fields, no content. The store chains and signs it."""
 
@@ -80,7 +80,7 @@ class AuditFact:
     ended_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """One transaction: events with everything derived from them, all or nothing.
 
@@ -106,7 +106,7 @@ GENESIS = "0" * 64
 """What the first entry of an audit names as the one before it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditEntry:
     """A line of the audit as it is kept."""
 
@@ -132,7 +132,7 @@ class AuditEntry:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditReport:
     """What a verification found. `problems` name the kind of tampering and the place."""
 

@@ -1,9 +1,9 @@
 """Questions about what is stored. Every one carries the owner; somebody else's things look like unknown ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pollux.core.errors import NotFound
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
@@ -12,7 +12,7 @@ from pollux.core.thread import Thread
 from pollux.engine.ports import AuditEntry, AuditReport, Recorded, RunRow, Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """An approval with the action it is about and the run it belongs to."""
 

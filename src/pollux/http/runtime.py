@@ -1,11 +1,12 @@
 """What the handlers of this door are made of."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from pollux.asgi.auth import Authority
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import Draining, StoreError
+from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.profile import Limits
 from pollux.engine.engine import Engine
@@ -14,7 +15,7 @@ DAY = 24 * 3600.0
 E = TypeVar("E", bound=Exception)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Runtime:
     """One server's engine, and what it holds callers to."""
 

@@ -5,10 +5,10 @@ platform.claude.com/docs/en/build-with-claude/thinking and the models' own pages
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 
 _NAME: Final = re.compile(r"claude-(?P<line>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?!\d)")
@@ -20,7 +20,7 @@ _LEAST_BUDGET: Final = 1024
 _BUDGET: Final = 16_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claude:
     """A model by the line it belongs to and its place in it."""
 

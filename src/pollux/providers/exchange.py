@@ -1,10 +1,10 @@
 """One model call, the same for every service: send, read, fold, and say truthfully whether an answer had begun."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from pollux.core.errors import ModelError
+from pollux.core.frozen import frozen
 from pollux.core.messages import Usage
 from pollux.engine.model import ModelEvent, ModelRequest
 from pollux.providers.encoding import is_json
@@ -32,7 +32,7 @@ class Fold(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A call ready to be sent."""
 

@@ -6,17 +6,18 @@ A step may also be an async function of the request that returns a step: a place
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pollux.core.errors import ModelError, ModelErrorKind
 from pollux.core.events import Stop
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Message, Part, Text, Thought, ToolCall, Usage
 from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest, TextDelta, ThoughtDelta, Turns
 
 USAGE = Usage(input=10, output=5)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """A step that answers: pieces of text, then calls. `failure` ends it instead of a Done."""
 

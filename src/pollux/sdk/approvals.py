@@ -3,10 +3,10 @@
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from pollux.core.errors import Misfit, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.engine.engine import Engine
@@ -16,7 +16,7 @@ from pollux.tools.threads import in_thread
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approve:
     """Yes; with `always`, also for these recipients from now on, or with "session" for this session's rest."""
 
@@ -27,7 +27,7 @@ class Approve:
             raise ValidationError(f'expected always to be True, False or "session", found {self.always!r}')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reject:
     """No; the model reads the feedback."""
 
@@ -38,7 +38,7 @@ class Reject:
             raise ValidationError(f"expected the feedback to be text, found {type(self.feedback).__name__}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """Other arguments. They are prepared and decided on anew, and asked about anew where the policy asks."""
 

@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.sdk.context import SessionContext, Widen
@@ -15,7 +16,7 @@ from pollux.tools.files.root import Root
 from pollux.tools.shell.agent_shell import TIMEOUT, Runner
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """What tool sets are made for: one directory, and commands run in it."""
 
@@ -27,7 +28,7 @@ class Workspace:
         return AgentFs(self.root)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSet:
     """Tools that depend on the agent's directory: made when the agent is."""
 

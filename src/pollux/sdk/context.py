@@ -1,10 +1,10 @@
 """What a tool or an instructions function is given of the session it works in."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pollux.core.frozen import frozen
 from pollux.core.messages import Message
 from pollux.core.tools import ToolContext
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pollux.tools.shell.agent_shell import AgentShell
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SessionContext(ToolContext):
     """The session around a call: its words so far, files beneath its directory, commands under its policy."""
 

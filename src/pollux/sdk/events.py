@@ -1,15 +1,16 @@
 """What a stream yields. Every event has a `type`, so that a consumer may match on the class or on the word."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from pollux.core.events import CompressionStatus
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Usage
 
 FinishReason = Literal["completed", "awaiting_confirmation", "failed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelInfo:
     """Who answers, and where the answer is kept."""
 
@@ -19,7 +20,7 @@ class ModelInfo:
     type: Literal["model_info"] = "model_info"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """A piece of the answer. Joined, the pieces are the answer byte for byte."""
 
@@ -27,7 +28,7 @@ class Content:
     type: Literal["content"] = "content"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """A piece of what the model shows of its thinking."""
 
@@ -35,14 +36,14 @@ class Thought:
     type: Literal["thought"] = "thought"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnRestarted:
     """The answer of this turn begins anew: drop what was shown of it. Only a run that changed hands does that."""
 
     type: Literal["turn_restarted"] = "turn_restarted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallRequest:
     """The model wants a tool to be called. Whether it may is decided next."""
 
@@ -52,7 +53,7 @@ class ToolCallRequest:
     type: Literal["tool_call_request"] = "tool_call_request"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallResponse:
     """What became of a call: the result that the model reads, or why there is none."""
 
@@ -64,7 +65,7 @@ class ToolCallResponse:
     type: Literal["tool_call_response"] = "tool_call_response"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalRequired:
     """A question to a person. `args` are the ones that will run, the answer is bound to their hash."""
 
@@ -80,7 +81,7 @@ class ApprovalRequired:
     type: Literal["approval_required"] = "approval_required"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChatCompressed:
     """The older part of the conversation was summarised, or the summary was refused: the status says which."""
 
@@ -90,7 +91,7 @@ class ChatCompressed:
     type: Literal["chat_compressed"] = "chat_compressed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageUpdate:
     """The tokens of one model call, and of the run so far. The cost is in US dollars, or None where it is unknown."""
 
@@ -100,7 +101,7 @@ class UsageUpdate:
     type: Literal["usage"] = "usage"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """The run ended without an answer. The code is stable, the message safe to show."""
 
@@ -109,7 +110,7 @@ class Failure:
     type: Literal["error"] = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """The last event of every stream."""
 

@@ -1,10 +1,11 @@
 """What a prompt came to: the stream, drained."""
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from pollux.core.errors import PolluxError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Usage
 from pollux.sdk import events
 from pollux.sdk.events import AgentEvent, ApprovalRequired, FinishReason
@@ -12,7 +13,7 @@ from pollux.sdk.events import AgentEvent, ApprovalRequired, FinishReason
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolUse:
     """A call of the model and what became of it."""
 
@@ -23,7 +24,7 @@ class ToolUse:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result(Generic[T]):
     """An answer. `text` is everything that was said, `last_text` what was said after the last tool."""
 

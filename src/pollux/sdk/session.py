@@ -5,13 +5,14 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import NoReturn
 
 from pollux.bootstrap import Fixed, Registry
 from pollux.core.errors import Misfit, NotFound, PolluxError, SessionNotFound, ThreadBusy
 from pollux.core.events import HistoryCompressed, ModelReplied
+from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON, Message, Usage
 from pollux.core.policy import Decision, PolicyRequest, decide
@@ -45,7 +46,7 @@ BUSY = (
 ADVICE = "Mark the tool side_effect=True, so that its calls are asked about, or allow the command by a rule"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What a session has used: tokens, and US dollars where the prices are known."""
 

@@ -1,13 +1,14 @@
 """One line of a list of sessions, wherever they are kept."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from pollux.core.frozen import frozen
 
 LAST = 253_402_300_799.0
 """The end of the year 9999: no calendar here goes on."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionInfo:
     """A session that can be gone on with. `file_path` is where it is kept: the store, or Gemini CLI's own file."""
 

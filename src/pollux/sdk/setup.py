@@ -7,13 +7,14 @@ for when the engine is opened: they may come later, and may change.
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pollux.bootstrap import Fixed, Registry, make_engine, open_store
 from pollux.config import Rights, Settings, load_project, read_settings
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
@@ -40,7 +41,7 @@ USER = UserId("local")
 """Whoever runs the script. The store is theirs; nobody else comes through this door."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Given:
     """What the author said, as it was said."""
 
@@ -60,7 +61,7 @@ class Given:
     """Read already, by a door that has flags of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Setup:
     """What one agent is."""
 

@@ -9,18 +9,19 @@ digest, so that an entry says nothing about them once the content itself is eras
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import msgspec
 
 from pollux.core.canonical import canonical
+from pollux.core.frozen import frozen
 from pollux.engine.ports import GENESIS, AuditEntry, AuditFact
 
 _HASHED = tuple(sorted(field.name for field in fields(AuditEntry) if field.name != "hash"))
 _COPIED = tuple(field.name for field in fields(AuditFact) if field.name != "input")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """An entry with its seal, as a store holds it."""
 
@@ -28,7 +29,7 @@ class Kept:
     seal: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tip:
     """The end of a chain: the last number and the last hash."""
 

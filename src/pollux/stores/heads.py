@@ -9,17 +9,17 @@ import json
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant
 from pollux.stores.audit import Tip
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """What the file holds: heads whose signature is right, and how many lines bear a wrong one."""
 

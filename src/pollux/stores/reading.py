@@ -3,12 +3,13 @@
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.events import Event
+from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
@@ -72,7 +73,7 @@ class Readers:
             return db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A list, newest first: the first column is its key, `by` the moment it is ordered by."""
 
@@ -104,7 +105,7 @@ class Page:
         return db.execute(statement, (*page.values, limit)).fetchall()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditPage:
     """Entries of the audit, of one user or of all, between two numbers."""
 

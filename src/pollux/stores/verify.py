@@ -17,9 +17,10 @@ key can do anything.
 
 import hmac
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from pollux.core.frozen import frozen
 from pollux.engine.ports import AuditReport
 from pollux.stores.audit import GENESIS, Kept, Tip, hash_of, seal_of
 from pollux.stores.heads import NO_HEADS, Read
@@ -28,7 +29,7 @@ Signed = dict[int, set[str]]
 """The hashes that heads were signed for, by number: more than one only after a roll back."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """What speaks about a chain from outside it."""
 

@@ -6,10 +6,11 @@ every other: checked when it is made, judged by the policy, and repeated only if
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Approval, Reconciled, Repeat, ToolContext
 from pollux.tools.define import Args, FunctionTool
@@ -18,7 +19,7 @@ from pollux.tools.typed.schema import given
 from pollux.tools.typed.tools import define_tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolExecutionContext:
     """Who is asking, and for which action: what `execute` is given beside the arguments."""
 
@@ -36,7 +37,7 @@ class ToolExecutionContext:
         return self.actionId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolDefinition:
     """A tool in one record. Raises ValidationError for what cannot be one.
 

@@ -7,10 +7,10 @@ YAML does not take without quotes, is read as the text it plainly is.
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 
 LARGEST_HEAD: Final = 64 << 10
 _DEEPEST: Final = 20
@@ -20,7 +20,7 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _FIRST_LINE: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FrontMatter:
     """The fields of a file, the line on which each stands, and the text that follows them."""
 

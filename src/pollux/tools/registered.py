@@ -6,11 +6,12 @@ source. What is imported is what Python finds by itself; the folder of a configu
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module, metadata
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.tools.around import Around
 from pollux.tools.definition import ToolDefinition, as_tool
@@ -22,7 +23,7 @@ Table = Mapping[str, Any]
 EntryPoints = Callable[[], Iterable[metadata.EntryPoint]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """Where a tool is to be found: `module:attribute`, and who says so."""
 

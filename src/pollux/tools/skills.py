@@ -11,11 +11,12 @@ import re
 import stat
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
 from pollux.core.errors import PolicyError, PolluxError, ToolError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.tools.define import Args, FunctionTool
@@ -38,14 +39,14 @@ _ALLOWED: Final = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 _UNSEEN: Final = frozenset({"node_modules", "__pycache__"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillDir:
     """A folder with a skill in it, or with folders that each hold one."""
 
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """One skill. `resources` are its other files, relative to its folder; `is_cut` says that there are more."""
 

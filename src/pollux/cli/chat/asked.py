@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from pollux.cli.arguments import missing_key, seconds, session
 from pollux.cli.parser import Parser
 from pollux.cli.reading import must_be_text, read_text_soon
 from pollux.config import ConfigError, Settings, read_settings
+from pollux.core.frozen import frozen
 from pollux.core.profile import DEFAULT_MODEL
 
 EXAMPLES = """\
@@ -25,7 +25,7 @@ exit codes: 0 left, 1 error, 2 usage, 3 waiting for approval (without a terminal
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Asked:
     """What the command line asked for."""
 

@@ -1,12 +1,12 @@
 """The session that is talked in, and the agent that answers there. Another session, or model, is another agent."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pollux.cli.allow import rules_for
 from pollux.cli.answer import CliAgent
 from pollux.cli.chat.asked import Asked, need_key
 from pollux.core.errors import SessionNotFound, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.profile import Limits
 from pollux.sdk.agent import Agent
 from pollux.sdk.approvals import OnApproval
@@ -19,7 +19,7 @@ AT_ONCE: Final = 1e-9
 """A share of the window that any conversation has filled."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undone:
     """What the person took back."""
 

@@ -2,15 +2,16 @@
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from pollux.core.frozen import frozen
 
 HOMES: Final = {"chat": "pollux.cli.chat.asked", "emulator": "pollux.emulator.command"}
 """Where a command's parser lives, if not with its `main`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """An option, by all its names. One that takes a value may say which there are, or that it is a file."""
 
@@ -25,7 +26,7 @@ OWN: Final = (Option(("-h", "--help"), "show what there is"), Option(("-V", "--v
 """What the program takes before any command. It has no parser of its own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A command with the words that may follow it."""
 

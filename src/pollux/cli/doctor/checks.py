@@ -7,12 +7,12 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from pollux.config import ConfigError, ModelRef, Settings, explain_missing, load_project
 from pollux.core.errors import PolluxError
+from pollux.core.frozen import frozen
 
 Status = Literal["ok", "warning", "error"]
 
@@ -20,7 +20,7 @@ OLDEST_PYTHON: Final = (3, 11)
 KEYS: Final = {"gemini": "gemini_api_key", "anthropic": "anthropic_api_key", "openai": "openai_api_key"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """One thing that was looked at."""
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NoReturn, cast
 
+from pollux.core.frozen import frozen
+
 Invariant = Literal["V1", "V2", "V3", "V4", "V5"]
 Format = Literal["stream-json", "gemini-stream-json", "json", "text"]
 Line = dict[str, Any]
@@ -24,7 +26,7 @@ MOST: Final = 1_000
 """Where so much is wrong it is another thing, a log perhaps, and need not have an end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Violation:
     """A promise that is not kept: which, in which line, and why."""
 
@@ -49,7 +51,7 @@ def check(lines: Iterable[bytes], format_: Format) -> tuple[int, list[Violation]
     return count, sorted(found, key=lambda violation: violation.line)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Dialect:
     """What one format's lines look like."""
 

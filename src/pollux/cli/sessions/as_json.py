@@ -7,11 +7,12 @@ import json
 import math
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, NoReturn, assert_never
 
 from pollux.cli.masking import Mask
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import Blob, FileRef, Message, Native, Part, Text, Thought, ToolCall, ToolResult
 
 TYPE: Final = "pollux-session"
@@ -22,7 +23,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _FLAG: Final[Schema] = {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionCopy:
     """A session as it was when it was copied. Moments are ISO 8601, empty where nobody knows them."""
 

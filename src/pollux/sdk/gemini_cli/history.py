@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.sdk.gemini_cli.parts import Part, as_response, call_of, is_media, parts_of
 from pollux.sdk.gemini_cli.sessions import MessageRecord
@@ -48,7 +49,7 @@ _Identity = tuple[str, str, str]
 """Id, name and arguments of a call: the same again is the same call told twice."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Recorded:
     """An entry of toolCalls: the call, the answer where there is one, and the files that came with it."""
 

@@ -9,11 +9,11 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
 from pollux.core.errors import SessionNotFound, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.sdk.gemini_cli.lines import beginning, lines_of, parse
 
@@ -23,7 +23,7 @@ MOST_BAD_LINES: Final = 10_000
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRecord:
     """One message as it was recorded. `content` is text, or a list of Gemini's parts."""
 
@@ -38,7 +38,7 @@ class MessageRecord:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedSession:
     """A session file as it was when it was read. `problems` names what was passed over, line by line, and why."""
 

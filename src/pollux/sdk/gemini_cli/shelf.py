@@ -1,11 +1,11 @@
 """The sessions of Gemini CLI as a list, and one of them as messages. Files are read from end to end: use a thread."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from pollux.core.errors import PolluxError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Message
 from pollux.sdk.gemini_cli.files import gemini_session_files
 from pollux.sdk.gemini_cli.history import message_records_to_history
@@ -16,7 +16,7 @@ from pollux.sdk.session_info import SessionInfo, time_of
 TITLE_LENGTH = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copied:
     """A session as it can be gone on with elsewhere."""
 

@@ -5,11 +5,11 @@ advances one name at a time, so folders in which nothing can match are not even 
 """
 
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 from typing import Final
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.tools.files.names import Names
 from pollux.tools.files.root import MAX_WALKED, Root
 
@@ -25,7 +25,7 @@ State = frozenset[tuple[int, int]]
 """How far each branch of the pattern has come."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The paths, and what to know about them: that there are more, for example."""
 

@@ -8,17 +8,17 @@ Whether the thing exists makes no difference: otherwise it could be written firs
   configuration there are commands that the next `git status` would run), and the paths given as `readable`.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from pollux.core.errors import PolicyError
+from pollux.core.frozen import frozen
 from pollux.tools.files.names import Names, folded
 
 HIDDEN: Final[tuple[Names, ...]] = ((".env",),)
 KEPT: Final[tuple[Names, ...]] = (("pollux.toml",), ("config", ".gemini.yaml"), (".git",))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guard:
     """Who says no. `hidden` and `kept` are folded paths from the root, in addition to what is protected everywhere."""
 

@@ -2,18 +2,18 @@
 
 import os
 import stat
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
 from pollux.core.errors import ToolError
+from pollux.core.frozen import frozen
 from pollux.tools.files.names import shown
 from pollux.tools.files.reach import Reached
 
 EntryType = Literal["file", "directory", "link", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One thing in a folder. `path` is its path beneath the root; a link is a link, wherever it leads."""
 

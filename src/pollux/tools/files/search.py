@@ -10,13 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 from time import monotonic
 from typing import Any, Final
 
 from pollux.core.errors import PolicyError, ToolError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.tools.files import matcher
 from pollux.tools.files.names import Names
 from pollux.tools.files.root import MAX_BYTES, MAX_WALKED, Root
@@ -34,7 +34,7 @@ _SNIFFED: Final = 8_192
 _ENVIRONMENT: Final = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """One line that matches."""
 
@@ -43,7 +43,7 @@ class Match:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matches:
     """The lines found, and what to know about them: that something was left out, for example."""
 

@@ -5,11 +5,12 @@ judged here is an error; a check that cannot be run before a call makes the call
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.policy import Mode, Rule, Tier
 from pollux.tools.policy.gemini_calls import CONFINED, anywhere, args_of, tools_of
 from pollux.tools.policy.tables import SHELL, Written, command_patterns, shown
@@ -120,7 +121,7 @@ def _pass_over(entry: Written, *, mode: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Checker:
     type: str
     name: str

@@ -3,17 +3,17 @@
 import re
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.policy import Mode
 
 SHELL: Final = "shell"
 """The tool that command prefixes speak of."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A table as it was written, and where. Asked for a key that is not there, it answers None."""
 

@@ -8,9 +8,9 @@ own; for `sh -c` or `find … -exec`, all of them. The facts stand in `programs`
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from pollux.core.frozen import frozen
 from pollux.tools.shell.filters import is_plain_awk, is_plain_sed
 from pollux.tools.shell.programs import (
     ALIASES,
@@ -33,7 +33,7 @@ MAX_SEEN_STARTS = 256
 MAX_SCRIPTS = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """Why a command reaches beyond itself, and how many of its first words decide what it reaches."""
 

@@ -7,11 +7,11 @@ person. What a Compound lists of its commands is there for rules that forbid, an
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from pollux.core.frozen import frozen
 from pollux.tools.shell.words import literal_words, plain_words
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ MAX_COMMANDS = 256
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simple:
     """One command of literal words."""
 
     argv: Words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compound:
     """Anything else: why it is not simple, and the commands seen in it. Words that are not literal stand as written."""
 

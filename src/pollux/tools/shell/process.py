@@ -17,11 +17,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.tools.shell import warden
 from pollux.tools.shell.output import FLOOD_BYTES, OnOutput, Output, listen
 
@@ -36,7 +36,7 @@ GIVE_UP_SECONDS = warden.STOP_SECONDS + warden.KILL_SECONDS + 1.0
 """Longer than any warden takes that is at work."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShellResult:
     """What became of a command.
 

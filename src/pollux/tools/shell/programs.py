@@ -6,14 +6,15 @@ far as we know: a rule that names it means it. Reading files is not reaching; th
 """
 
 import re
-from dataclasses import dataclass
+
+from pollux.core.frozen import frozen
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """What makes an otherwise harmless program reach further. In doubt a word counts."""
 
@@ -30,7 +31,7 @@ class Options:
     """Whether the first word is a cluster of letters also without a dash, as in `tar xf`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subcommands:
     """A program whose first word says what it does. A first word that stands nowhere reaches, and so does an option."""
 

@@ -16,11 +16,12 @@ import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
 
@@ -63,7 +64,7 @@ def own_home() -> Path:
         return Path("/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """What a program finds inside. `readable` wins over what is writable around it, `hidden` over everything."""
 

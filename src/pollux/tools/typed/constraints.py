@@ -6,13 +6,14 @@ looks, not imported. A limit that cannot be kept is refused: it must never be dr
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import msgspec
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 
 LIMITS = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
@@ -23,7 +24,7 @@ STRANGERS = ("annotated_types", "pydantic", "pydantic_core")
 MISPLACED = ("default_factory", "alias", "validation_alias", "discriminator")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notes:
     """Everything that was said beside one type."""
 

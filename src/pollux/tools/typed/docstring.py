@@ -3,7 +3,9 @@
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from pollux.core.frozen import frozen
 
 PARAMETERS = "args|arguments|params|parameters|keyword args|keyword arguments|other parameters|attributes"
 OTHERS = "returns?|yields?|raises|warns|warnings?|notes?|examples?|see also|references|todo"
@@ -20,7 +22,7 @@ _SPHINX_ITEM = re.compile(
 _NO_ITEM = re.compile(r"(?!)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Docstring:
     """What was said of the whole, and of each parameter."""
 

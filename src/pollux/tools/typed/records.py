@@ -4,11 +4,11 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.tools.typed import docstring
 from pollux.tools.typed.constraints import described
 
@@ -21,7 +21,7 @@ Names = Mapping[str, Any]
 """What a quoted annotation may mean besides the globals of its module."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """One named value: its type as written, and what it is when it is not given."""
 
@@ -31,7 +31,7 @@ class Member:
     default: Any = NO_DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What a record holds, and how one is made of its members. A row is written as an array.
 

@@ -3,12 +3,12 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from inspect import Parameter
 from types import FunctionType
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.tools import ToolContext
 from pollux.tools.typed.constraints import described, is_field, union_members
 from pollux.tools.typed.records import NO_DEFAULT, Member, Names, evaluated, unknown_name
@@ -16,7 +16,7 @@ from pollux.tools.typed.records import NO_DEFAULT, Member, Names, evaluated, unk
 VARIADIC: Final = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where the context goes, and what kind the function asks for."""
 
@@ -24,7 +24,7 @@ class Place:
     type: type[ToolContext]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """The parameters of a function without its context."""
 

@@ -9,13 +9,14 @@ import inspect
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import update_wrapper
 from inspect import Parameter
 from types import FrameType
 from typing import Any, Final, Generic, ParamSpec, TypeVar, Unpack, cast, get_origin, overload
 
 from pollux.core.errors import AuthError, PolicyError, ToolError, ToolExecutionError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.tools.define import Args, FunctionTool
@@ -35,7 +36,7 @@ Action = Callable[[Any], Any] | Callable[[Any, Any], Any]
 """What a defined tool does: with the parameters alone, or with the context too. It may be async."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """What runs: how arguments are read, and how the author's function is called with what was read."""
 
@@ -47,7 +48,7 @@ class Body:
     defaults: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """Where a tool was made, and what names mean there: quoted annotations may use them."""
 
