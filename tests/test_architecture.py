@@ -56,8 +56,10 @@ def test_no_module_reaches_for_the_package_s_own_front_door(imports: grimp.Impor
 
 @pytest.mark.parametrize("path", CORE_FILES, ids=lambda path: path.name)
 def test_the_core_is_pure(path: Path):
-    tree = ast.parse(path.read_text())
-    assert list(_impurities(tree)) == []
+    found = set(_impurities(ast.parse(path.read_text())))
+    # As dataclass does: it writes a constructor, from the names of a class's own fields.
+    known = {name for name in found if path.name == "frozen.py" and name.startswith("exec()")}
+    assert found == known
 
 
 @pytest.mark.parametrize(

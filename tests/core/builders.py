@@ -10,6 +10,7 @@ from pollux.core.events import (
     ActionDecided,
     ActionFailed,
     ActionHandedOver,
+    ActionNoted,
     ActionReconciled,
     ActionSettled,
     ActionStarted,
@@ -211,6 +212,9 @@ class Tale:
             at=self.now,
         )
         return self.tell(fact)
+
+    def note(self, name: str, note: JSON = "halfway") -> Self:
+        return self.tell(ActionNoted(note=note, **self.attempt(name)))
 
     def hand_over(self, name: str) -> Self:
         return self.tell(ActionHandedOver(**self.attempt(name)))

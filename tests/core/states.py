@@ -13,6 +13,7 @@ from pollux.core.events import (
     ActionDecided,
     ActionFailed,
     ActionHandedOver,
+    ActionNoted,
     ActionReconciled,
     ActionSettled,
     ActionStarted,
@@ -203,6 +204,7 @@ SPECIMENS: dict[str, Specimen] = {
         epoch=run.epoch, call_id=_undecided(run).id, code="invalid_args", message="no", at=_now(run)
     ),
     "ActionStarted": _started,
+    "ActionNoted": lambda run: ActionNoted(note="halfway", **_attempt(run)),
     "ActionHandedOver": lambda run: ActionHandedOver(**_attempt(run)),
     "ActionCompleted": lambda run: ActionCompleted(result="done", **_attempt(run)),
     "ActionFailed": lambda run: ActionFailed(code="tool_call_failure", message="it broke", **_attempt(run)),

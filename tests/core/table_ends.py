@@ -12,8 +12,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -31,8 +31,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
     ),
@@ -44,10 +44,9 @@ ENDS: dict[str, dict[str, str]] = {
             "ActionFailed": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; "
-            "ActionFailed (before its start); ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; "
-            "RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
+            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its "
+            "start); ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         withdrawn="ActionDecided (edited); ApprovalResolved (*)",
@@ -67,8 +66,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); RunCompleted; "
-            "RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); "
+            "RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -82,8 +81,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -93,8 +92,8 @@ ENDS: dict[str, dict[str, str]] = {
         now="completed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
-            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
+            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
         already_resolved="ActionDecided (edited); ActionSettled (*); ApprovalResolved (*)",
@@ -103,8 +102,8 @@ ENDS: dict[str, dict[str, str]] = {
         now="failed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
-            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
+            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*); ActionDecided (edited); ApprovalResolved (*)",
         already_resolved="ActionSettled (*)",
@@ -113,8 +112,8 @@ ENDS: dict[str, dict[str, str]] = {
         now="cancelled: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
-            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
+            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
         already_resolved="ActionSettled (*)",
@@ -130,8 +129,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionReconciled (*); "
-            "TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
+            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
         ),
         misfit="ActionFailed (before its start); ActionDecided (edited); ApprovalResolved (*)",
     ),

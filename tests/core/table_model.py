@@ -11,8 +11,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -26,7 +26,7 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); CallRefused; "
-            "ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
+            "ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
             "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -45,8 +45,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; HistoryCompressed (*); ActionDecided (*); CallRefused; ActionStarted; "
-            "ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); ApprovalResolved (*); "
-            "TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); ApprovalResolved "
+            "(*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -60,8 +60,9 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -76,7 +77,7 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); ActionDecided (*); CallRefused; "
-            "ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
+            "ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
             "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -93,8 +94,8 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (edited); ActionStarted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided "
+            "(edited); ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
             "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -110,7 +111,7 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionHandedOver; ActionCompleted; ActionFailed (-); ActionReconciled (*); "
+            "CallRefused; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (-); ActionReconciled (*); "
             "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -127,9 +128,9 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionCompleted; "
-            "ActionFailed (*); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
+            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -143,8 +144,8 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionHandedOver; ActionCompleted; ActionFailed (-); "
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
+            "| ask | deny); CallRefused; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (-); "
             "ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",

@@ -6,6 +6,7 @@ TOOLS: dict[str, dict[str, str]] = {
     "executing": rows(
         now="executing: run 1.0 #1 begun",
         fits={
+            "ActionNoted": "executing: run 1.0 #1 begun",
             "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
             "ActionCompleted": "planning: model 2.1",
             "ActionFailed": "planning: model 2.1",
@@ -31,7 +32,7 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
+            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
             "RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -49,7 +50,7 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
+            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
             "RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -69,8 +70,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); RunCompleted; "
-            "RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); "
+            "RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -90,10 +91,9 @@ TOOLS: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; "
-            "ActionFailed (before its start); ActionReconciled (*); TimeReached (too early); RunCompleted; "
-            "RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
+            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its "
+            "start); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
     ),
@@ -109,7 +109,7 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
+            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
             "RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -126,8 +126,9 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -135,6 +136,7 @@ TOOLS: dict[str, dict[str, str]] = {
     "child starting": rows(
         now="executing: run 1.0 #1 begun",
         fits={
+            "ActionNoted": "executing: run 1.0 #1 begun",
             "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
             "ActionHandedOver": "executing: nothing",
             "ActionCompleted": "planning: model 2.1",
@@ -143,8 +145,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionFailed (before its start); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionFailed (before its start); ActionReconciled (*); ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -159,8 +161,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -168,6 +170,7 @@ TOOLS: dict[str, dict[str, str]] = {
     "one executing, one waiting": rows(
         now="executing: run 1.0 #1 begun, wakes at 300",
         fits={
+            "ActionNoted": "executing: run 1.0 #1 begun, wakes at 300",
             "RunClaimed": "awaiting_confirmation: nothing, wakes at 300",
             "ActionDecided, edited": "executing: run 1.0 #1 begun, wakes at 301",
             "ActionCompleted": "awaiting_confirmation: nothing, wakes at 300",
@@ -178,10 +181,9 @@ TOOLS: dict[str, dict[str, str]] = {
             "CancelRequested": "executing: nothing",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionHandedOver; "
-            "ActionFailed (before its start); ActionReconciled (*); TimeReached (too early); RunCompleted; "
-            "RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
+            "| ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",

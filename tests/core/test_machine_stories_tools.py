@@ -113,7 +113,7 @@ def test_what_may_be_repeated_is_run_again_as_a_new_attempt(repeat: Repeat):
 def test_what_may_happen_only_once_has_an_unknown_outcome_and_the_run_fails():
     tale = _died("once")
 
-    said = "an action may or may not have happened; a person has to find out"
+    said = "tool_a was interrupted; it may or may not have happened"
     assert tale.run.ending == Ending("failed", NOON, "outcome_unknown", said)
     assert tale.result("a") == {"error": "tool_a was interrupted; it may or may not have happened"}
 

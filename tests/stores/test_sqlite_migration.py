@@ -36,7 +36,7 @@ def test_every_version_of_a_file_becomes_the_current_one(tmp_path: Path):
 
 
 def test_an_upgrade_that_is_killed_leaves_the_older_file_as_it_was(tmp_path: Path):
-    path, before = tmp_path / "pollux.db", len(MIGRATIONS) - 1
+    path, before = tmp_path / "pollux.db", 2
     script = f"""
 import os, signal, sqlite3
 from pathlib import Path
@@ -45,7 +45,7 @@ db = sqlite3.connect({str(path)!r}, isolation_level=None)
 db.execute("PRAGMA journal_mode = WAL")
 migrate(db, Path("x"), MIGRATIONS[:{before}])
 db.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
-migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT die()")])
+migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT die()"), *MIGRATIONS[{before} + 1:]])
 """
     ended = subprocess.run([sys.executable, "-c", script], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -58,8 +58,10 @@ migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT 
 
 
 def _make_old(path: Path) -> None:
-    """As the version before the last one left it."""
+    """As the second version left it."""
     db = sqlite3.connect(path, isolation_level=None)
+    db.execute("DROP TABLE secrets")
+    db.execute("ALTER TABLE threads DROP COLUMN sources")
     db.execute("ALTER TABLE runs DROP COLUMN tokens")
     db.execute("PRAGMA user_version = 2")
     db.close()

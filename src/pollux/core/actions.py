@@ -14,6 +14,7 @@ from pollux.core.events import (
     ActionDecided,
     ActionFailed,
     ActionHandedOver,
+    ActionNoted,
     ActionReconciled,
     ActionSettled,
     ActionStarted,
@@ -66,7 +67,7 @@ def refused(run: Run, event: CallRefused) -> Run:
     call = next((call for call in run.calls if call.id == event.call_id), None)
     if event.epoch != run.epoch or run.cancel or call is None or _for_call(run, call.id):
         raise Misfit(f"call_refused needs call {event.call_id!r} to be undecided in epoch {run.epoch}")
-    outcome = Outcome("failed", {"error": event.message}, event.at, event.code, event.message)
+    outcome = Outcome("failed", {"error": event.message}, event.at, event.code, event.message, event.connect_url)
     return close_turn(evolve(run, open=(*run.open, _actionless(run, call, outcome))), event.at)
 
 
@@ -87,6 +88,16 @@ def started(run: Run, event: ActionStarted) -> Run:
     start = Start(event.epoch, event.attempt, event.at, event.deadline)
     handed_over = action.where == "page"
     return _put(run, evolve(action, started=start, interrupted=False, unhappened=False, handed_over=handed_over))
+
+
+def noted(run: Run, event: ActionNoted) -> Run:
+    """How far an attempt came. Refused from one that is none any more: its tool must not go on."""
+    action = _open_action(run, event.action_id, "action_noted")
+    if event.epoch != run.epoch or run.cancel:
+        raise Misfit(f"action_noted needs epoch {run.epoch} of a run that is not being cancelled")
+    if not action.is_in_flight or not _is_attempt(action, event.epoch, event.attempt):
+        raise Misfit(f"action_noted needs the attempt at action {action.id!r} to be under way, but it is not")
+    return _put(run, evolve(action, note=event.note))
 
 
 def handed_over(run: Run, event: ActionHandedOver) -> Run:
@@ -126,7 +137,7 @@ def reconciled(run: Run, event: ActionReconciled) -> Run:
     elif event.outcome == "not_done":
         action = evolve(action, unhappened=True)
     else:
-        action = evolve(action, outcome=_unknown(action, event.at))
+        action = evolve(action, outcome=_unknown(action, event.at, event.detail))
     return close_turn(_put(run, action), event.at)
 
 
@@ -276,10 +287,15 @@ def close_turn(run: Run, at: Instant) -> Run:
 
 
 def _closing_for(run: Run, answered: list[Action], at: Instant) -> Ending | None:
-    if any(_stays_unknown(action) for action in answered):
-        return Ending("failed", at, UNKNOWN, "an action may or may not have happened; a person has to find out")
+    unknown = next((a.outcome for a in answered if a.outcome and _stays_unknown(a)), None)
+    if unknown:
+        return Ending("failed", at, UNKNOWN, unknown.message)
     if run.closing or run.cancel:
         return run.closing
+    shut_out = next((a.outcome for a in answered if a.outcome and a.outcome.code == "auth_error"), None)
+    if shut_out:
+        # Only the user can mend it: the model would try again, or talk around it.
+        return Ending("failed", at, "auth_error", shut_out.message, shut_out.connect_url)
     rejected = next((a for a in answered if a.outcome and a.outcome.code in ("rejected", "expired")), None)
     if rejected and rejected.outcome and run.on_reject == "fail":
         return Ending("failed", at, rejected.outcome.code, rejected.outcome.message)
@@ -309,7 +325,7 @@ def _outcome_of(event: ActionCompleted | ActionFailed) -> Outcome:
     if isinstance(event, ActionCompleted):
         return Outcome("completed", event.result, event.at)
     status: Literal["failed", "rejected"] = "rejected" if event.code == "policy_changed" else "failed"
-    return Outcome(status, {"error": event.message}, event.at, event.code, event.message)
+    return Outcome(status, {"error": event.message}, event.at, event.code, event.message, event.connect_url)
 
 
 def _dropped(at: Instant) -> Outcome:
@@ -317,8 +333,9 @@ def _dropped(at: Instant) -> Outcome:
     return Outcome("failed", {"error": said}, at, "cancelled", said)
 
 
-def _unknown(action: Action, at: Instant) -> Outcome:
+def _unknown(action: Action, at: Instant, detail: str = "") -> Outcome:
     said = f"{action.tool} was interrupted; it may or may not have happened"
+    said = f"{said}. {detail}" if detail else said
     return Outcome("failed", {"error": said}, at, UNKNOWN, said)
 
 

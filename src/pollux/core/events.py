@@ -41,6 +41,8 @@ class RunStarted:
     context_tokens: int = 0
     instructions: str = ""
     rules: tuple[Rule, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Which tools had spoken in the thread before."""
     request: str = ""
     """A digest of what a door was asked for: whoever repeats the question can be told from one who asks another."""
     at: Instant
@@ -105,12 +107,13 @@ class ActionDecided:
 
 @frozen(kw_only=True)
 class CallRefused:
-    """A call that nothing can answer: an unknown tool, or arguments that do not fit."""
+    """A call that nothing can answer: an unknown tool, arguments that do not fit, or an account not connected."""
 
     epoch: int
     call_id: str
-    code: Literal["unknown_tool", "invalid_args"]
+    code: Literal["unknown_tool", "invalid_args", "auth_error"]
     message: str
+    connect_url: str = ""
     at: Instant
 
 
@@ -122,6 +125,17 @@ class ActionStarted:
     action_id: ActionId
     attempt: int
     deadline: Instant | None = None
+    at: Instant
+
+
+@frozen(kw_only=True)
+class ActionNoted:
+    """A tool wrote down how far it came, before it went on: whoever takes the action up again reads it first."""
+
+    epoch: int
+    action_id: ActionId
+    attempt: int
+    note: JSON
     at: Instant
 
 
@@ -155,6 +169,8 @@ class ActionFailed:
     attempt: int
     code: str
     message: str
+    connect_url: str = ""
+    """Where the user can give what was missing."""
     at: Instant
 
 
@@ -166,6 +182,8 @@ class ActionReconciled:
     action_id: ActionId
     outcome: Literal["done", "not_done", "unknown"]
     result: JSON = None
+    detail: str = ""
+    """For the person who has to find out what a machine could not."""
     at: Instant
 
 
@@ -234,6 +252,7 @@ class RunFailed:
 
     code: str
     message: str
+    connect_url: str = ""
     at: Instant
 
 
@@ -253,6 +272,7 @@ Event = (
     | ActionDecided
     | CallRefused
     | ActionStarted
+    | ActionNoted
     | ActionHandedOver
     | ActionCompleted
     | ActionFailed

@@ -20,6 +20,7 @@ from pollux.core.events import (
     ActionDecided,
     ActionFailed,
     ActionHandedOver,
+    ActionNoted,
     ActionReconciled,
     ActionSettled,
     ActionStarted,
@@ -87,6 +88,8 @@ def _apply(run: Run, event: Event) -> Run:
             return actions.refused(run, event)
         case ActionStarted():
             return actions.started(run, event)
+        case ActionNoted():
+            return actions.noted(run, event)
         case ActionHandedOver():
             return actions.handed_over(run, event)
         case ActionCompleted() | ActionFailed():
@@ -121,7 +124,8 @@ def conclude(run: Run, at: Instant) -> RunCompleted | RunFailed | RunCancelled |
         return None
     if run.closing.status == "completed":
         return RunCompleted(at=at)
-    return RunFailed(code=run.closing.code, message=run.closing.message, at=at)
+    closing = run.closing
+    return RunFailed(code=closing.code, message=closing.message, connect_url=closing.connect_url, at=at)
 
 
 def pending(run: Run) -> tuple[Effect, ...]:
@@ -205,7 +209,7 @@ def _ended(run: Run, event: RunCompleted | RunFailed | RunCancelled) -> Run:
         case RunCancelled():
             return evolve(run, ending=Ending("cancelled", event.at, "cancelled", "the run was cancelled"))
         case RunFailed():
-            return evolve(run, ending=Ending("failed", event.at, event.code, event.message))
+            return evolve(run, ending=Ending("failed", event.at, event.code, event.message, event.connect_url))
         case _:
             assert_never(event)
 

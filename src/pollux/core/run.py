@@ -80,6 +80,7 @@ class Outcome:
     at: Instant
     code: str = ""
     message: str = ""
+    connect_url: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ class Action:
     interrupted: bool = False
     unhappened: bool = False
     """The interrupted attempt was looked up and had not happened: it may run again."""
+    note: JSON = None
+    """How far its tool came, in the tool's own words."""
     outcome: Outcome | None = None
     edited_by: str = ""
 
@@ -154,6 +157,8 @@ class Ending:
     at: Instant
     code: str = ""
     message: str = ""
+    connect_url: str = ""
+    """Where the user can give what was missing, if that is why."""
 
 
 @frozen
@@ -191,6 +196,8 @@ class Run:
     """What the model is told first, where this run was given its own: whoever goes on with it says the same."""
     rules: tuple[Rule, ...] = ()
     """What was said for this run alone about what it may do: it holds for whoever goes on with it."""
+    sources: tuple[str, ...] = ()
+    """Which tools had spoken in the thread before: their words are part of what the model reads."""
     request: str = ""
     """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
     version: int = 1

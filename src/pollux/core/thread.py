@@ -1,12 +1,13 @@
 """A thread and the facts of its own stream: what happens to the conversation outside any run, and around them all."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
-from pollux.core.messages import Message
+from pollux.core.messages import Blob, FileRef, Message, ToolResult
 from pollux.core.run import Compressed, evolve
 
 LONGEST_TITLE = 80
@@ -31,6 +32,8 @@ class Thread:
     erased: bool = False
     project: str = ""
     """Where it was begun: the working directory of a script or a terminal, nothing for those who come by network."""
+    sources: tuple[str, ...] = ()
+    """Which tools have spoken in it: what they said may be anybody's words."""
 
 
 @frozen(kw_only=True)
@@ -90,6 +93,18 @@ def title_of(prompt: str) -> str:
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
+def sources_of(messages: Iterable[Message]) -> set[str]:
+    """Whose words these are, beside the user's and the model's: the tools that answered, and files that came along."""
+    found: set[str] = set()
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                found.add(f"tool:{part.name}")
+            elif isinstance(part, Blob | FileRef):
+                found.add("attachment")
+    return found
+
+
 def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
     """What the thread becomes. Raises Misfit, and changes nothing, where the event does not fit."""
     if isinstance(event, ThreadOpened):
@@ -113,7 +128,8 @@ def _apply(thread: Thread, event: MessagesImported | ThreadRenamed | ThreadCompr
     match event:
         case MessagesImported():
             _is_idle(thread, "messages_imported")
-            return evolve(thread, head=thread.head + len(event.messages))
+            sources = {*thread.sources, *sources_of(event.messages)}
+            return evolve(thread, head=thread.head + len(event.messages), sources=tuple(sorted(sources)))
         case ThreadRenamed():
             return evolve(thread, title=event.title)
         case ThreadCompressed():

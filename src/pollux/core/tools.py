@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
@@ -47,6 +47,10 @@ class ToolSpec:
         set_(self, "schema_hash", hashlib.sha256(text.encode()).hexdigest())
 
 
+def _nowhere(value: JSON) -> Awaitable[None]:
+    raise RuntimeError("there is no action here to note anything for")
+
+
 @frozen
 class ToolContext:
     """Who is asking, and for which action. `key` is the same for every attempt at it: pass it to what takes a key."""
@@ -57,6 +61,12 @@ class ToolContext:
     action_id: ActionId
     thread_id: ThreadId
     deadline: Instant | None = None
+    attempt: int = 1
+    """Which attempt at the action this is. Later ones follow a crash."""
+    noted: JSON = None
+    """What an attempt at this action noted last."""
+    note: Callable[[JSON], Awaitable[None]] = field(default=_nowhere, repr=False, compare=False)
+    """Write down how far the tool came: safe on disk when it returns. Raises where this attempt is none any more."""
 
     @property
     def key(self) -> str:
@@ -70,6 +80,8 @@ class Reconciled:
 
     outcome: Literal["done", "not_done", "unknown"]
     result: JSON = None
+    detail: str = ""
+    """Where nobody knows: what a person can do to find out."""
 
 
 class Tool(Protocol):
@@ -94,4 +106,17 @@ class Tool(Protocol):
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         """Look whether an interrupted attempt happened. Only asked of `checkable` tools."""
+        ...
+
+
+@runtime_checkable
+class Personal(Protocol):
+    """A tool that needs an account of the user's somewhere else."""
+
+    async def is_offered(self, user: UserId) -> bool:
+        """Whether the model shall hear of it: the user has connected an account."""
+        ...
+
+    async def admit(self, user: UserId) -> None:
+        """Raises AuthError, with where to go, if the account is not connected or lacks a right that it needs."""
         ...

@@ -30,6 +30,7 @@ def begin(event: RunStarted) -> Run:
         context_tokens=event.context_tokens,
         instructions=event.instructions,
         rules=event.rules,
+        sources=event.sources,
         request=event.request,
         messages=(event.prompt,),
         closing=spent(event.limits.model_calls, 0, event.at),

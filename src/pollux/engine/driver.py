@@ -182,7 +182,12 @@ class Driver:
                 return await perform.call_model(run, lambda: self._request(run), self.feed, now)
             case RunTool():
                 action = _action(run, effect)
-                return await perform.run_tool(run, action, gate.toolbox[action.tool], now)
+
+                async def note(value: object) -> None:
+                    # Patient: what cannot be written is waited for, and until then the tool does not go on.
+                    await self._record(perform.noted(action, value, now))
+
+                return await perform.run_tool(run, action, gate.toolbox[action.tool], note, now)
             case Reconcile():
                 action = _action(run, effect)
                 return await perform.reconcile(run, action, gate.toolbox.get(action.tool), now)
@@ -201,7 +206,7 @@ class Driver:
             profile,
             system=await perform.instructions(means.instruct(run, profile)),
             turns=await self._turns(run),
-            tools=means.gate.offer_of(run)[0],
+            tools=await means.gate.tools_for(run),
             stream=feed.live or bool(feed.watchers),
         )
         return means.providers(run.model), request

@@ -382,6 +382,7 @@ class Engine:
             context_tokens=thread.context_tokens,
             instructions=start.instructions,
             rules=start.rules,
+            sources=thread.sources,
             request=start.request,
             at=now,
         )

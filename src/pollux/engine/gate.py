@@ -12,7 +12,7 @@ import jsonschema_rs
 
 from pollux.core.canonical import digest, normal
 from pollux.core.effects import Authorize, CallModel, RunTool
-from pollux.core.errors import ValidationError
+from pollux.core.errors import AuthError, ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant
@@ -21,7 +21,8 @@ from pollux.core.messages import JSON, ToolCall
 from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
-from pollux.core.tools import Tool, ToolSpec
+from pollux.core.thread import sources_of
+from pollux.core.tools import Personal, Tool, ToolSpec
 from pollux.engine import schemas
 from pollux.engine.ports import Clock, Store
 
@@ -89,6 +90,16 @@ class Gate:
             known = self._offers[key] = specs, rules, frozenset(spec.name for spec in specs)
         return known
 
+    async def tools_for(self, run: Run) -> tuple[ToolSpec, ...]:
+        """The tools that the model hears of now: those that depend on the user's accounts only once they are there."""
+        specs = self.offer_of(run)[0]
+        hidden = {
+            name
+            for name, tool in self.toolbox.personal.items()
+            if any(s.name == name for s in specs) and not await tool.is_offered(run.user)
+        }
+        return tuple(spec for spec in specs if spec.name not in hidden) if hidden else specs
+
     async def terms_for(self, run: Run, *, granted: bool = True) -> Terms:
         """What to decide under, as of now. Grants are read from the store; those who need none are spared that."""
         _, rules, offered = self.offer_of(run)
@@ -134,6 +145,9 @@ class Followed:
 
     async def _authorize(self, run: Run, call: ToolCall) -> Event:
         """A grant can only turn a question into leave: where there is no question, none needs to be read."""
+        personal = self._gate.toolbox.personal.get(call.name)
+        if personal is not None and (refusal := await _not_admitted(run, call, personal, self._gate.clock.now())):
+            return refusal
         if self._grantless is None:
             self._grantless = await self._gate.terms_for(run, granted=False)
         decision = authorize(run, call, self._terms or self._grantless)
@@ -143,6 +157,22 @@ class Followed:
                 return await self._authorize(run, call)
             self._decided.add(decision.action.id)
         return decision
+
+
+async def _not_admitted(run: Run, call: ToolCall, tool: Personal, now: Instant) -> CallRefused | None:
+    """Nobody is asked about what could not be done anyway: the user has to connect an account first."""
+    try:
+        await tool.admit(run.user)
+    except AuthError as problem:
+        return CallRefused(
+            epoch=run.epoch,
+            call_id=call.id,
+            code="auth_error",
+            message=str(problem),
+            connect_url=problem.connect_url or "",
+            at=now,
+        )
+    return None
 
 
 def authorize(run: Run, call: ToolCall, terms: Terms) -> ActionDecided | CallRefused:
@@ -254,7 +284,7 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
 def _provenance(run: Run) -> frozenset[str]:
     """Where the words came from that the model had read: the user, and every tool that answered."""
     tools = {action.tool for action in run.done}
-    return frozenset({"user", *(f"tool:{tool}" for tool in tools)})
+    return frozenset({"user", *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
 
 
 def _refusal(
@@ -288,6 +318,8 @@ class Toolbox(Mapping[str, Tool]):
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._validators: dict[str, jsonschema_rs.Validator] = {}
+        self.personal: dict[str, Personal] = {}
+        """Those that need an account of the user's."""
         for tool in tools:
             self.add(tool)
 
@@ -300,6 +332,8 @@ class Toolbox(Mapping[str, Tool]):
         except ValidationError as problem:
             raise ValidationError(f"tool {name!r}: {problem}") from None
         self._tools[name] = tool
+        if isinstance(tool, Personal):
+            self.personal[name] = tool
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""

@@ -31,7 +31,7 @@ from pollux.core.machine import step
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import Action, Compressed, Run, evolve
-from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, step_thread
+from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, RunRow, Store
@@ -267,6 +267,7 @@ def change_of(
             context_tokens=after.context_tokens,
             # Threads are listed by this: to write it with every fact would cost an index page each time.
             updated_at=at if before is None or after.ending else thread.updated_at,
+            sources=_sources(before, after, thread),
         ),
         thread_events=thread_events,
         first_message=after.head + said + 1,
@@ -275,6 +276,14 @@ def change_of(
         grants=tuple(grant for event in events for grant in _grants(after, event)) if touched else (),
         audit=tuple(_audit(before, after, events, touched)) if touched else (),
     )
+
+
+def _sources(before: Run | None, after: Run, thread: Thread) -> tuple[str, ...]:
+    """Which tools have spoken in the thread, the run's own among them."""
+    if before is not None and len(after.messages) == len(before.messages):
+        return thread.sources
+    new = sources_of(after.messages[len(before.messages) if before else 0 :])
+    return tuple(sorted({*thread.sources, *new})) if new else thread.sources
 
 
 def row_of(run: Run, at: Instant) -> RunRow:

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time
 from enum import Enum
 from pathlib import PurePath
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from pollux.core.errors import (
     AuthError,
@@ -26,6 +26,7 @@ from pollux.core.events import (
     ActionCompleted,
     ActionFailed,
     ActionHandedOver,
+    ActionNoted,
     ActionReconciled,
     Event,
     FailureKind,
@@ -36,7 +37,7 @@ from pollux.core.ids import Instant
 from pollux.core.messages import JSON
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Run
-from pollux.core.tools import Tool, ToolContext, ToolSpec
+from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
 from pollux.engine.retry import retry_at
@@ -62,6 +63,8 @@ class InstructionsFailed(Exception):
 
 
 Now = Callable[[], Instant]
+Note = Callable[[JSON], Awaitable[None]]
+"""Writes down how far a tool came."""
 FAIR = 256
 """After how many pieces of an answer others have their turn."""
 
@@ -126,7 +129,7 @@ def unfit(run: Run, at: Instant) -> ModelFailed:
     return _failed(run, "protocol", "the model's answer does not fit the conversation", at)
 
 
-async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
+async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now) -> Event:
     """Execute an action whose start is in the journal."""
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
@@ -135,12 +138,14 @@ async def run_tool(run: Run, action: Action, tool: Tool, now: Now) -> Event:
     limit = asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else None
     try:
         async with limit or UNLIMITED:
-            result = await tool.run(context_for(run, action), args)
+            result = await tool.run(context_for(run, action, note), args)
     except TimeoutError as problem:
         if limit is None or not limit.expired():
             return await _after_trouble(run, action, tool, problem, now)
         return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
-    except (ToolExecutionError, ValidationError, AuthError, PolicyError) as problem:
+    except AuthError as problem:
+        return _action_failed(action, problem.code, str(problem), now(), connect_url=problem.connect_url or "")
+    except (ToolExecutionError, ValidationError, PolicyError) as problem:
         return _action_failed(action, problem.code, str(problem), now())
     except (Exception, asyncio.CancelledError, SystemExit) as problem:  # noqa: BLE001  It is logged and told below.
         # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
@@ -159,10 +164,28 @@ async def stopped(run: Run, action: Action, tool: Tool | None, now: Now) -> Even
 async def reconcile(run: Run, action: Action, tool: Tool | None, now: Now) -> Event:
     """Look at the world: did the interrupted attempt happen?"""
     found = await _look(run, action, tool)
-    return ActionReconciled(epoch=run.epoch, action_id=action.id, outcome=found[0], result=plain(found[1]), at=now())
+    return ActionReconciled(
+        epoch=run.epoch,
+        action_id=action.id,
+        outcome=found.outcome,
+        result=plain(found.result),
+        detail=found.detail,
+        at=now(),
+    )
 
 
-def context_for(run: Run, action: Action) -> ToolContext:
+def noted(action: Action, value: object, now: Now) -> ActionNoted:
+    """What to record of how far a tool came."""
+    assert action.started is not None
+    epoch, attempt = action.started.epoch, action.started.attempt
+    return ActionNoted(epoch=epoch, action_id=action.id, attempt=attempt, note=plain(value), at=now())
+
+
+async def _not_now(value: JSON) -> None:
+    raise ToolExecutionError("an action is not under way while its outcome is being looked up")
+
+
+def context_for(run: Run, action: Action, note: Note = _not_now) -> ToolContext:
     """What a tool may know about who is asking."""
     return ToolContext(
         user=run.user,
@@ -171,6 +194,9 @@ def context_for(run: Run, action: Action) -> ToolContext:
         action_id=action.id,
         thread_id=run.thread_id,
         deadline=run.deadline,
+        attempt=action.started.attempt if action.started else 1,
+        noted=deepcopy(action.note),
+        note=note,
     )
 
 
@@ -186,33 +212,34 @@ async def _after_trouble(run: Run, action: Action, tool: Tool, problem: BaseExce
 async def _after_stop(run: Run, action: Action, tool: Tool | None, code: str, message: str, now: Now) -> Event:
     if action.repeat == "repeatable":
         return _action_failed(action, code, message, now())
-    outcome, result = ("unknown", None) if action.repeat != "checkable" else await _look(run, action, tool)
-    if outcome == "done":
+    found = await _look(run, action, tool) if action.repeat == "checkable" else Reconciled("unknown")
+    if found.outcome == "done":
         assert action.started is not None
         return ActionCompleted(
             epoch=action.started.epoch,
             action_id=action.id,
             attempt=action.started.attempt,
-            result=plain(result),
+            result=plain(found.result),
             at=now(),
         )
-    if outcome == "not_done":
+    if found.outcome == "not_done":
         return _action_failed(action, code, message, now())
     # It had begun and nobody can say how far it came: the honest answer is that we do not know.
-    return _action_failed(action, "outcome_unknown", f"{message}; it may or may not have happened", now())
+    said = f"{message}; it may or may not have happened"
+    return _action_failed(action, "outcome_unknown", f"{said}. {found.detail}" if found.detail else said, now())
 
 
-async def _look(run: Run, action: Action, tool: Tool | None) -> tuple[Literal["done", "not_done", "unknown"], object]:
+async def _look(run: Run, action: Action, tool: Tool | None) -> Reconciled:
     if tool is None:
-        return "unknown", None
+        return Reconciled("unknown")
     try:
         async with asyncio.timeout(RECONCILE_SECONDS):
             found = await tool.reconcile(context_for(run, action), deepcopy(action.args))
-        return (found.outcome if found.outcome in _OUTCOMES else "unknown"), found.result
+        return Reconciled(found.outcome if found.outcome in _OUTCOMES else "unknown", found.result, _text(found.detail))
     except (Exception, asyncio.CancelledError) as problem:
         unless_stopped(problem)
         logger.exception("a look at the outcome failed")
-        return "unknown", None
+        return Reconciled("unknown")
 
 
 def unless_stopped(problem: BaseException) -> None:
@@ -242,7 +269,7 @@ def _failed(run: Run, kind: FailureKind, message: str, at: Instant, again: Insta
     )
 
 
-def _action_failed(action: Action, code: str, message: str, at: Instant) -> ActionFailed:
+def _action_failed(action: Action, code: str, message: str, at: Instant, *, connect_url: str = "") -> ActionFailed:
     assert action.started is not None
     return ActionFailed(
         epoch=action.started.epoch,
@@ -250,6 +277,7 @@ def _action_failed(action: Action, code: str, message: str, at: Instant) -> Acti
         attempt=action.started.attempt,
         code=_text(code),
         message=_text(message),
+        connect_url=connect_url,
         at=at,
     )
 

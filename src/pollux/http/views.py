@@ -35,6 +35,7 @@ def run_view(run: Run) -> RunView:
         profile=run.profile,
         model=run.model,
         created_at=moment(run.created_at),
+        connect_url=(ending.connect_url or None) if ending else None,
     )
 
 
@@ -99,6 +100,14 @@ def moment(at: Instant) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def _how_to_settle(run: Run) -> str:
+    unknown = [action.id for action in run.actions if action.outcome and action.outcome.code == "outcome_unknown"]
+    if not unknown:
+        return "It has been settled since."
+    ways = f"POST /api/agent/actions/{unknown[0]}/settle, or `pollux actions settle {unknown[0]} --done`"
+    return f"Find out, then say so: {ways} (or `--not-done`)."
+
+
 def _status(state: str) -> Status:
     match state:
         case "completed":
@@ -113,6 +122,8 @@ def _status(state: str) -> Status:
 def _summary(run: Run) -> str:
     if run.ending and run.ending.status == "completed":
         return (run.text.strip() and run.text) or NO_TEXT
+    if run.ending and run.ending.code == "outcome_unknown":
+        return f"{run.ending.message} {_how_to_settle(run)}"
     if run.ending:
         return run.ending.message or f"The run ended: {run.ending.code or run.ending.status}."
     waiting = [approval_view(action) for action in run.open if is_waiting(action)]

@@ -47,6 +47,7 @@ class MemoryStore:
         self._messages: dict[ThreadId, list[Message]] = {}
         self._approvals: dict[ApprovalId, ApprovalRow] = {}
         self._grants: dict[GrantId, Grant] = {}
+        self._secrets: dict[tuple[UserId, str], bytes] = {}
         self._audit: list[Kept] = []
         self._unchained: list[AuditFact] = []
         self._drivers: set[str] = set()
@@ -142,6 +143,18 @@ class MemoryStore:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         own = (grant for grant in self._grants.values() if grant.user == user)
         return sorted(own, key=lambda grant: (grant.granted_at, grant.id))
+
+    async def secret(self, user: UserId, name: str) -> bytes | None:
+        return self._secrets.get((user, name))
+
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
+        self._secrets[user, name] = sealed
+
+    async def drop_secret(self, user: UserId, name: str) -> None:
+        self._secrets.pop((user, name), None)
+
+    async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
+        return sorted((user, sealed) for (user, called), sealed in self._secrets.items() if called == name)
 
     async def owed(self) -> Sequence[RunRow]:
         return sorted((row for row in self._moving.values() if row.owed), key=_age)
@@ -311,6 +324,7 @@ def merged(change: Change, after: Thread, stored: Thread | None) -> Thread:
         open_run=after.open_run,
         context_tokens=after.context_tokens,
         updated_at=after.updated_at,
+        sources=after.sources,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from pollux.core.errors import ValidationError
 from pollux.core.events import Event
 from pollux.core.frozen import frozen
-from pollux.core.ids import Instant, RunId
+from pollux.core.ids import Instant, RunId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.thread import ThreadEvent
@@ -161,6 +161,18 @@ def spent(db: Db, user: str, since: Instant) -> int:
     """The tokens of a user's runs from that moment on."""
     statement = "SELECT total(tokens) FROM runs WHERE user = ? AND created_at >= ?"
     return int(db.execute(statement, (user, since)).fetchone()[0])
+
+
+def secret(db: sqlite3.Connection, user: str, name: str) -> bytes | None:
+    """What the user has entrusted under this name, sealed."""
+    row = db.execute("SELECT sealed FROM secrets WHERE user = ? AND name = ?", (user, name)).fetchone()
+    return row[0] if row else None
+
+
+def secrets(db: sqlite3.Connection, name: str) -> list[tuple[UserId, bytes]]:
+    """Everybody's of this name."""
+    found = db.execute("SELECT user, sealed FROM secrets WHERE name = ? ORDER BY user", (name,))
+    return [(UserId(user), sealed) for user, sealed in found]
 
 
 def grants(db: Db, user: str) -> list[Grant]:

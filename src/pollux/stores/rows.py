@@ -50,7 +50,11 @@ _PUT_EVENT = "INSERT INTO events (stream, seq, kind, v, at, facts) VALUES (?, ?,
 _PUT_CONTENT = "INSERT INTO content (thread_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _PUT_MESSAGE = "INSERT INTO messages (thread_id, seq, run_id, role, digest) VALUES (?, ?, ?, ?, ?)"
 _PUT_AUDIT = f"INSERT INTO audit ({', '.join(AUDIT)}, seal) VALUES ({', '.join('?' * (len(AUDIT) + 1))})"
-_MOVE_THREAD = "UPDATE threads SET head = ?, open_run = ?, context_tokens = ?, updated_at = ? WHERE thread_id = ?"
+_MOVE_THREAD = (
+    "UPDATE threads SET head = ?, open_run = ?, context_tokens = ?, updated_at = ?, sources = ? WHERE thread_id = ?"
+)
+KEEP_SECRET = "INSERT OR REPLACE INTO secrets (user, name, sealed) VALUES (?, ?, ?)"
+DROP_SECRET = "DELETE FROM secrets WHERE user = ? AND name = ?"
 _GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ?"
 _GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
 _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
@@ -144,7 +148,8 @@ def thread_by_id(db: sqlite3.Connection, thread_id: str) -> Thread | None:
 
 def thread_of_row(row: tuple[Any, ...]) -> Thread:
     """The thread that these columns hold."""
-    thread_id, user, created, updated, title, version, head, open_run, compressed, tokens, forked, erased, project = row
+    thread_id, user, created, updated, title, version, head, open_run, compressed, tokens, forked, erased = row[:12]
+    project, sources = row[12:]
     return Thread(
         thread_id,
         user,
@@ -159,6 +164,7 @@ def thread_of_row(row: tuple[Any, ...]) -> Thread:
         forked,
         bool(erased),
         project,
+        tuple(sources.split("\n")) if sources else (),
     )
 
 
@@ -215,7 +221,8 @@ def _put_thread(db: sqlite3.Connection, change: Change, thread: Thread, stored: 
     if stored and not change.thread_events:
         # As `rules.merged` has it, without reading what stays as it is.
         if rules.holds(change, stored):
-            moved = (thread.head, thread.open_run, thread.context_tokens, thread.updated_at, thread.id)
+            sources = "\n".join(thread.sources)
+            moved = (thread.head, thread.open_run, thread.context_tokens, thread.updated_at, sources, thread.id)
             db.execute(_MOVE_THREAD, moved)
         return
     compressed = to_json(thread.compressed) if thread.compressed else None
@@ -235,6 +242,7 @@ def _put_thread(db: sqlite3.Connection, change: Change, thread: Thread, stored: 
             thread.forked_from,
             thread.erased,
             thread.project,
+            "\n".join(thread.sources),
         ),
     )
 

@@ -120,7 +120,14 @@ THIRD = (
     "ALTER TABLE runs ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0",
 )
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD)
+FOURTH = (
+    # Which tools have spoken in a thread, a line for each. Of older threads nobody kept it.
+    "ALTER TABLE threads ADD COLUMN sources TEXT NOT NULL DEFAULT ''",
+    # What users have entrusted to us, sealed with a key that is not in this file.
+    "CREATE TABLE secrets (user TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (user, name))",
+)
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 

@@ -153,6 +153,18 @@ class SqliteStore:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return self._read(lambda db: reading.grants(db, user))
 
+    async def secret(self, user: UserId, name: str) -> bytes | None:
+        return self._read(lambda db: reading.secret(db, user, name))
+
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
+        await self._opened().call(lambda db: db.execute(rows.KEEP_SECRET, (user, name, sealed)) and None)
+
+    async def drop_secret(self, user: UserId, name: str) -> None:
+        await self._opened().call(lambda db: db.execute(rows.DROP_SECRET, (user, name)) and None)
+
+    async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
+        return await self._reading(lambda db: reading.secrets(db, name), is_short=False)
+
     async def owed(self) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "owed = 1"))
 

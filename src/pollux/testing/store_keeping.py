@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 
 from pollux.core.errors import Conflict, ThreadBusy
-from pollux.core.events import EVENT_TYPES, ActionSettled, ActionStarted, CancelRequested, Event, RunClaimed
+from pollux.core.events import (
+    EVENT_TYPES,
+    ActionCompleted,
+    ActionSettled,
+    ActionStarted,
+    CancelRequested,
+    Event,
+    RunClaimed,
+)
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import Message, user
 from pollux.core.thread import (
@@ -19,6 +27,7 @@ from pollux.engine.ports import AuditFact, Change, Store
 from pollux.testing.store_fixtures import StoreFixtures
 from pollux.testing.store_lab import (
     ADA,
+    BOB,
     EVERY_EVENT,
     EVERY_THREAD_EVENT,
     NOON,
@@ -229,6 +238,32 @@ class Keeping(StoreFixtures):
         await first.commit(store, ActionSettled(action_id=action.id, outcome="done", by="ada", at=NOON))
         assert await store.thread(first.thread.id) == second.thread
         assert await store.run(first.run_id) == first.run
+
+    async def test_what_a_user_entrusts_is_kept_for_that_user_alone(self, store: Store):
+        await store.keep_secret(ADA, "google", b"\x00sealed")
+        await store.keep_secret(ADA, "google", b"\xffsealed anew")
+        await store.keep_secret(BOB, "google", b"other")
+        await store.keep_secret(BOB, "elsewhere", b"third")
+        assert await store.secret(ADA, "google") == b"\xffsealed anew"
+        assert await store.secret(ADA, "elsewhere") is None
+        assert list(await store.secrets("google")) == [(ADA, b"\xffsealed anew"), (BOB, b"other")]
+        await store.drop_secret(ADA, "google")
+        await store.drop_secret(ADA, "google")
+        assert await store.secret(ADA, "google") is None
+        assert await store.secret(BOB, "google") == b"other"
+
+    async def test_a_thread_remembers_which_tools_have_spoken_in_it(self, store: Store):
+        story = await Story("1").start(store)
+        action = await story.ask(store)
+        assert story.thread.sources == ()
+        await story.resolve(store, action)
+        await story.commit(store, ActionStarted(epoch=1, action_id=action.id, attempt=1, at=NOON))
+        await story.commit(
+            store, ActionCompleted(epoch=1, action_id=action.id, attempt=1, result="a stranger's words", at=NOON)
+        )
+        kept = await store.thread(story.thread.id)
+        assert kept is not None
+        assert kept.sources == (f"tool:{action.tool}",)
 
 
 def _raw(story: Story, events: tuple[Event, ...]) -> Change:

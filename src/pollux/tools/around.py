@@ -3,7 +3,7 @@
 from typing import Any
 
 from pollux.core.messages import JSON
-from pollux.core.tools import Reconciled, Tool, ToolContext
+from pollux.core.tools import Personal, Reconciled, Tool, ToolContext
 
 
 class Around:
@@ -12,6 +12,10 @@ class Around:
     def __init__(self, inner: Tool) -> None:
         self.spec = inner.spec
         self._inner = inner
+        if isinstance(inner, Personal):
+            # Handed on only where there is something to: having them is what makes a tool depend on its user.
+            self.is_offered = inner.is_offered
+            self.admit = inner.admit
 
     def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
         return self._inner.prepare(args)

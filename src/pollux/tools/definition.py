@@ -6,7 +6,7 @@ every other: checked when it is made, judged by the policy, and repeated only if
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, field, fields
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
@@ -30,6 +30,12 @@ class ToolExecutionContext:
     threadId: str = ""
     deadline: float | None = None
     """When the run must be over, in seconds since 1970; None if it need not."""
+    attempt: int = 1
+    """Which attempt at the action this is. Later ones follow a crash."""
+    noted: JSON = None
+    """What an attempt at this action noted last."""
+    note: Callable[[JSON], Awaitable[None]] | None = field(default=None, repr=False, compare=False)
+    """Writes down how far the tool came: safe on disk when it returns."""
 
     @property
     def key(self) -> str:
@@ -118,6 +124,9 @@ def _seen(context: ToolContext) -> ToolExecutionContext:
         actionId=context.action_id,
         threadId=context.thread_id,
         deadline=context.deadline,
+        attempt=context.attempt,
+        noted=context.noted,
+        note=context.note,
     )
 
 

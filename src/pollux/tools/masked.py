@@ -45,7 +45,7 @@ class MaskedTool(Around):
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         found = await self._inner.reconcile(context, args)
-        return Reconciled(found.outcome, self._masked(plain(found.result)))
+        return Reconciled(found.outcome, self._masked(plain(found.result)), self._text(found.detail))
 
     def _masked(self, value: JSON) -> JSON:
         match value:

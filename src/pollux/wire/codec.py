@@ -30,7 +30,8 @@ CONTENT: dict[str, tuple[str, ...]] = {
     "CallRefused": ("message",),
     "ActionCompleted": ("result",),
     "ActionFailed": ("message",),
-    "ActionReconciled": ("result",),
+    "ActionNoted": ("note",),
+    "ActionReconciled": ("result", "detail"),
     "ApprovalResolved": ("feedback",),
     "HistoryCompressed": ("compressed",),
     # It repeats what the provider said.
