@@ -41,12 +41,6 @@ async def test_it_says_once_when_it_is_ready_and_ends_cleanly(tmp_path: Path, st
     assert (process.returncode, out, err) == (0, b"", b"")
 
 
-def test_the_workspace_emulator_is_not_there_yet(capsys: pytest.CaptureFixture[str]):
-    assert main(["workspace"]) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and "not there yet" in said.err
-
-
 def test_a_missing_scenario_is_a_usage_error(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     assert main(["gemini", "--scenario", str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err

@@ -55,23 +55,25 @@ class _Filler:
         for name, below in properties.items():
             if not is_object(below):
                 continue
-            if name in required or (depth < _DEPTH and self._mentions(name, below, properties, required)):
+            # What one member has been given, another of the same meaning is not given as well.
+            taken = [*required, *found]
+            if name in required or (depth < _DEPTH and self._mentions(name, below, properties, taken)):
                 found[name] = self.value(below, name=name, depth=depth + 1)
         for name in required:
             found.setdefault(name, "")
         return found
 
-    def _mentions(self, name: str, schema: dict[str, Any], siblings: dict[str, Any], required: list[str]) -> bool:
+    def _mentions(self, name: str, schema: dict[str, Any], siblings: dict[str, Any], taken: list[str]) -> bool:
         schema = generic.resolve(schema, self.root)
         if self._named_choices(schema):
             return True
         if meaning.speaks_of(name, self.clues):
             return True
-        rivals = [meaning.of(one, siblings[one]) for one in required if is_object(siblings.get(one))]
+        rivals = [meaning.of(one, siblings[one]) for one in taken if is_object(siblings.get(one))]
         if meaning.offers(name, schema, self.clues) and meaning.of(name, schema) not in rivals:
             return True
         numeric = [one for one, below in siblings.items() if is_object(below) and generic.is_numeric(below, self.root)]
-        return numeric == [name] and name not in required and bool(self.clues.numbers)
+        return numeric == [name] and name not in taken and bool(self.clues.numbers)
 
     def _choice(self, schema: dict[str, Any]) -> Any:
         mentioned = self._named_choices(schema)
