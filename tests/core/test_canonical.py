@@ -221,3 +221,11 @@ def test_an_approval_is_about_one_hash_of_arguments(args: dict[str, Any]):
 def test_what_is_no_json_has_no_normal_form():
     with pytest.raises(ValidationError, match="found set"):
         normal({"a": {1, 2}})
+
+
+def test_text_that_would_take_seconds_to_normalise_is_refused_at_once():
+    assert normal("a" + "\u0301" * 100) == "\xe1" + "\u0301" * 99
+    with pytest.raises(ValidationError, match="combining marks"):
+        normal({"body": ["a" + "\u0301\u0323" * 100_000]})
+    with pytest.raises(ValidationError, match="combining marks"):
+        canonical("\u0323" * 101)

@@ -10,12 +10,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import cast
-from unicodedata import is_normalized, normalize
+from unicodedata import combining, is_normalized, normalize
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 
 MAX_DEPTH = 100
+MOST_MARKS = 100
+"""On one letter. Unicode calls text with more than 30 unsafe for streams; no language comes near it."""
 _SAFE = 2**53 - 1
 _EXPONENTIAL = 1e21
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -160,7 +162,18 @@ def _text(value: str) -> str:
         return value
     if any("\ud800" <= char <= "\udfff" for char in value):
         raise ValidationError("expected Unicode text, found a lone surrogate")
+    if any(map(combining, value)):
+        _marks_few(value)
     return value if is_normalized("NFC", value) else normalize("NFC", value)
+
+
+def _marks_few(value: str) -> None:
+    """Normalising takes quadratic time in the marks on one letter: whoever sends a hundred thousand stops everybody."""
+    run = 0
+    for char in value:
+        run = run + 1 if combining(char) else 0
+        if run > MOST_MARKS:
+            raise ValidationError(f"expected at most {MOST_MARKS} combining marks on one letter, found more")
 
 
 def _quoted(value: str) -> str:
