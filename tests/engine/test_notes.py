@@ -26,7 +26,7 @@ from pollux.core.ids import ActionId, RunId, ThreadId
 from pollux.core.machine import fold, step
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
-from pollux.core.tools import Reconciled, ToolContext
+from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.engine.ledger import change_of
 from pollux.providers.scripted import call, reply
 
@@ -172,3 +172,39 @@ async def test_outside_an_action_there_is_nothing_to_note_for():
     context = ToolContext(ADA, "", RunId("run_1"), ActionId("act_1_1.0"), ThreadId("thr_1"))
     with pytest.raises(RuntimeError):
         await context.note("x")
+
+
+class Stuck(Drafts):
+    """Notes its draft and then takes for ever."""
+
+    def __init__(self, timeout: float | None) -> None:
+        super().__init__()
+        self.spec = ToolSpec(
+            "send_mail", "Sends.", mail().spec.input_schema, side_effect=True, repeat="checkable", timeout=timeout
+        )
+        self.found: list[JSON] = []
+
+    async def run(self, context: ToolContext, args: dict[str, JSON]) -> object:
+        await context.note("draft 1")
+        await asyncio.sleep(60)
+        return None
+
+    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
+        self.found.append(context.noted)
+        return Reconciled("done", "sent")
+
+
+async def test_a_tool_that_took_too_long_is_looked_up_by_what_it_noted(lab: Lab):
+    tool = Stuck(0.05)
+    engine = await lab.engine(call("send_mail", TO_BOB), reply("sent"), tools=[tool], rules=ANYBODY)
+    run = await answer(engine)
+    assert (tool.found, run.actions[0].status) == (["draft 1"], "completed")
+
+
+async def test_a_tool_that_was_stopped_is_looked_up_by_what_it_noted(lab: Lab):
+    tool = Stuck(None)
+    engine = await lab.engine(call("send_mail", TO_BOB), tools=[tool], rules=ANYBODY)
+    run = await until(engine, await ask(engine), lambda run: run.open and run.open[0].note)
+    await engine.cancel(run.id, by="ada")
+    run = await settle(engine, run)
+    assert (tool.found, run.actions[0].status, run.status) == (["draft 1"], "completed", "cancelled")

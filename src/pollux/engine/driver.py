@@ -136,8 +136,9 @@ class Driver:
         except asyncio.CancelledError:
             if key not in self._stopping or not isinstance(effect, RunTool):
                 raise
-            action = _action(run, effect)
-            event = await perform.stopped(run, action, self._means.gate.toolbox.get(action.tool), now)
+            # As it is now: what the tool noted before it was stopped tells where to look.
+            action = _action(self.feed.run, effect)
+            event = await perform.stopped(self.feed.run, action, self._means.gate.toolbox.get(action.tool), now)
         self._reporting.add(key)
         try:
             await self._means.ledger.append(self.feed, just(event), Followed(self._means.gate), patient=True)
@@ -187,7 +188,8 @@ class Driver:
                     # Patient: what cannot be written is waited for, and until then the tool does not go on.
                     await self._record(perform.noted(action, value, now))
 
-                return await perform.run_tool(run, action, gate.toolbox[action.tool], note, now)
+                tool = gate.toolbox[action.tool]
+                return await perform.run_tool(run, action, tool, note, now, lambda: self.feed.run)
             case Reconcile():
                 action = _action(run, effect)
                 return await perform.reconcile(run, action, gate.toolbox.get(action.tool), now)

@@ -36,7 +36,7 @@ from pollux.core.events import (
 from pollux.core.ids import Instant
 from pollux.core.messages import JSON
 from pollux.core.profile import Profile
-from pollux.core.run import Action, Run
+from pollux.core.run import Action, Run, evolve
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
@@ -129,8 +129,8 @@ def unfit(run: Run, at: Instant) -> ModelFailed:
     return _failed(run, "protocol", "the model's answer does not fit the conversation", at)
 
 
-async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now) -> Event:
-    """Execute an action whose start is in the journal."""
+async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now, latest: Callable[[], Run]) -> Event:
+    """Execute an action whose start is in the journal. `latest` is the run as it is when something went wrong."""
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
     # A copy: what was decided on and journalled must not change under a tool's hands.
@@ -141,8 +141,8 @@ async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now) -
             result = await tool.run(context_for(run, action, note), args)
     except TimeoutError as problem:
         if limit is None or not limit.expired():
-            return await _after_trouble(run, action, tool, problem, now)
-        return await _after_stop(run, action, tool, "timeout", "the tool took too long", now)
+            return await _after_trouble(run, _noted_since(action, latest()), tool, problem, now)
+        return await _after_stop(run, _noted_since(action, latest()), tool, "timeout", "the tool took too long", now)
     except AuthError as problem:
         return _action_failed(action, problem.code, str(problem), now(), connect_url=problem.connect_url or "")
     except (ToolExecutionError, ValidationError, PolicyError) as problem:
@@ -150,7 +150,7 @@ async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now) -
     except (Exception, asyncio.CancelledError, SystemExit) as problem:  # noqa: BLE001  It is logged and told below.
         # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
         unless_stopped(problem)
-        return await _after_trouble(run, action, tool, problem, now)
+        return await _after_trouble(run, _noted_since(action, latest()), tool, problem, now)
     if action.where == "child":
         return ActionHandedOver(epoch=epoch, action_id=action.id, attempt=attempt, at=now())
     return ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now())
@@ -179,6 +179,12 @@ def noted(action: Action, value: object, now: Now) -> ActionNoted:
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
     return ActionNoted(epoch=epoch, action_id=action.id, attempt=attempt, note=plain(value), at=now())
+
+
+def _noted_since(action: Action, latest: Run) -> Action:
+    """The action with what its tool noted meanwhile: a look that did not know of it would be wrong."""
+    known = latest.action(action.id)
+    return evolve(action, note=known.note) if known is not None else action
 
 
 async def _not_now(value: JSON) -> None:
