@@ -15,6 +15,7 @@ from pollux.core.redact import Secret
 from pollux.core.run import Run
 from pollux.emulator import run_emulator
 from pollux.engine.engine import Start
+from pollux.engine.ports import AuditFact, Change
 from pollux.stores.sqlite import SqliteStore
 from pollux.testing.provider_lab import ADD
 from pollux.tools.define import FunctionTool
@@ -132,3 +133,18 @@ async def test_a_model_named_with_its_address_is_asked_for_by_its_own_name(tmp_p
             run = await engine.wait_settled(run.id, seconds=10)
         assert run.text == "hello"
         assert [request.body["model"] for request in emulator.requests if request.body] == ["gemini-3.8-flash"]
+
+
+async def test_stores_of_one_home_keep_their_audit_heads_apart(tmp_path: Path):
+    for name in ("a.db", "b.db", "pollux.db"):
+        store = open_store(settings(tmp_path, POLLUX_STORE=str(tmp_path / name)))
+        await store.open()
+        await store.commit(Change(audit=(AuditFact(at=1.0, kind="connected", user=name),)))
+        await store.close()
+    for name in ("a.db", "b.db", "pollux.db"):
+        store = open_store(settings(tmp_path, POLLUX_STORE=str(tmp_path / "." / name)))
+        await store.open()
+        assert (await store.verify_audit()).problems == ()
+        await store.close()
+    assert len(list(tmp_path.glob("audit-heads*.jsonl"))) == 3
+    assert (tmp_path / "audit-heads.jsonl").exists()

@@ -1,5 +1,6 @@
 """The composition root: the only module that picks adapters. Everything is made from settings, nothing is guessed."""
 
+import hashlib
 import os
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -25,8 +26,11 @@ from pollux.telemetry import traced_provider, traced_tool, tracer
 
 if TYPE_CHECKING:
     from pollux.providers.http import Http
+    from pollux.tools.google.account import Google
 
 KEY_BYTES = 32
+SHORTEST_KEY = 16
+"""Of a key that a person chose."""
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
@@ -92,7 +96,95 @@ def open_store(settings: Settings) -> Store:
     except OSError as error:
         raise ConfigError(f"{settings.store.parent} cannot be made ({error.strerror}). Give another store") from error
     key = read_key(settings.home / "audit.key")
-    return SqliteStore(settings.store, key=key, heads=settings.home / "audit-heads.jsonl")
+    return SqliteStore(settings.store, key=key, heads=_heads_of(settings.store, settings.home))
+
+
+def _heads_of(store: Path, home: Path) -> Path:
+    """Where a store's audit heads go. By its path, which nobody can change from inside it; never two into one file."""
+    own, path = home / "pollux.db", os.path.realpath(store)
+    if path == os.path.realpath(own):
+        return home / "audit-heads.jsonl"
+    return home / f"audit-heads.{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.jsonl"
+
+
+def seal_keys(settings: Settings) -> tuple[bytes, ...]:
+    """The key that seals, then those that sealed before and still open. Raises ConfigError."""
+    if settings.seal_key is None:
+        make_home(settings.home)
+        former = sorted(settings.home.glob("seal.key.[0-9]*"), key=_number, reverse=True)
+        return (read_key(settings.home / "seal.key"), *map(read_key, former))
+    old = settings.old_seal_keys.reveal().split(",") if settings.old_seal_keys else []
+    keys = [settings.seal_key.reveal().encode(), *(key.strip().encode() for key in old if key.strip())]
+    if any(len(key) < SHORTEST_KEY for key in keys):
+        # Whoever has one cookie can try keys against it for as long as they like.
+        raise ConfigError(f"POLLUX_SEAL_KEY must hold at least {SHORTEST_KEY} bytes. `openssl rand -hex 32` makes one")
+    return tuple(keys)
+
+
+def new_seal_key(settings: Settings) -> Path:
+    """Put a new key in place, and the former one beside it: that path. Raises ConfigError."""
+    if settings.seal_key is not None:
+        raise ConfigError(
+            "the key is in POLLUX_SEAL_KEY. Put a new one there and the former one into POLLUX_OLD_SEAL_KEYS, then run"
+            " `pollux keys reseal`"
+        )
+    present = settings.home / "seal.key"
+    former = [_number(path) for path in settings.home.glob("seal.key.[0-9]*")]
+    kept = settings.home / f"seal.key.{max(former, default=0) + 1}"
+    try:
+        # The former one first, under both names: whenever this stops, everything that was sealed can be opened.
+        _put_first(kept, read_key(present))
+        draft = settings.home / f"seal.key-{secrets.token_hex(6)}"
+        _put_first(draft, secrets.token_bytes(KEY_BYTES))
+        draft.replace(present)
+    except OSError as error:
+        raise ConfigError(f"{settings.home} cannot be written ({error.strerror}). Check POLLUX_HOME") from error
+    return kept
+
+
+def _number(path: Path) -> int:
+    digits = path.name.removeprefix("seal.key.")
+    return int(digits) if digits.isdecimal() else 0
+
+
+@asynccontextmanager
+async def google_of(settings: Settings, store: Store) -> "AsyncGenerator[Google | None]":
+    """Google's tools and the client that connects accounts, where one is configured. Raises ConfigError."""
+    client_id, client_secret = settings.google_client_id, settings.google_client_secret
+    if client_id is None and client_secret is None:
+        yield None
+        return
+    if client_id is None or client_secret is None:
+        raise ConfigError("POLLUX_GOOGLE_CLIENT_ID and POLLUX_GOOGLE_CLIENT_SECRET are needed together")
+    from pollux.tools.google import account, api, connection, oauth, seal, toolset
+
+    keys = seal_keys(settings)
+    connections = connection.Connections(store, seal.Sealer(keys))
+    gmail = settings.gmail_base_url or toolset.GMAIL_BASE
+    calendar = settings.calendar_base_url or toolset.CALENDAR_BASE
+    from pollux.providers.http import AiohttpHttp
+
+    # Not the light client: that one asks a second time where a kept connection breaks, and what it repeats is a mail.
+    http = AiohttpHttp(proxies_from_environment=_names_proxy(os.environ))
+    client: oauth.GoogleOAuth | None = None
+    try:
+        client = oauth.GoogleOAuth(
+            client_id=client_id,
+            client_secret=client_secret,
+            connections=connections,
+            http=http,
+            base=settings.google_oauth_base_url,
+            state_key=keys[0],
+            connect_path=f"{settings.public_url or ''}/api/google/connect",
+        )
+        tools = toolset.google_tools(
+            api.GoogleApi(http, client, gmail), api.GoogleApi(http, client, calendar), accounts=client
+        )
+        yield account.Google(client, connections, tools)
+    finally:
+        if client is not None:
+            await client.close()
+        await http.close()
 
 
 def memory_store() -> Store:
@@ -203,16 +295,23 @@ class Registry:
                 assert_never(name)
 
     def _http(self, base_url: str) -> "Http":
-        """The light client, or the one that knows proxies where the environment names one."""
-        reach.check(base_url)
-        names = (*_PROXIES, *(name.lower() for name in _PROXIES))
-        if not reach.is_loopback(base_url) and any(self._environ.get(name) for name in names):
-            from pollux.providers.http import AiohttpHttp
+        return http_for(base_url, self._environ)
 
-            return AiohttpHttp(proxies_from_environment=True)
-        from pollux.providers.light import LightHttp
 
-        return LightHttp()
+def http_for(base_url: str, environ: Mapping[str, str] = os.environ) -> "Http":
+    """The light client, or the one that knows proxies where the environment names one."""
+    reach.check(base_url)
+    if not reach.is_loopback(base_url) and _names_proxy(environ):
+        from pollux.providers.http import AiohttpHttp
+
+        return AiohttpHttp(proxies_from_environment=True)
+    from pollux.providers.light import LightHttp
+
+    return LightHttp()
+
+
+def _names_proxy(environ: Mapping[str, str]) -> bool:
+    return any(environ.get(name) for proxy in _PROXIES for name in (proxy, proxy.lower()))
 
 
 class Fixed:

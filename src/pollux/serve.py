@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.routing import Router
@@ -21,7 +22,7 @@ from pollux.asgi.credentials import Credentials, authority_of, secrets_of
 from pollux.asgi.door import LOOPBACK, Door, Rate
 from pollux.asgi.endpoint import nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
-from pollux.bootstrap import running_engine
+from pollux.bootstrap import google_of, open_store, running_engine
 from pollux.config import Settings, load_project
 from pollux.config.profiles import profiles_of, tools_named
 from pollux.core.errors import PolluxError
@@ -34,6 +35,9 @@ from pollux.http.table import ENDPOINTS
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
 from pollux.tools.registered import registered_tools
+
+if TYPE_CHECKING:
+    from pollux.tools.google.account import Google
 
 logger = logging.getLogger(__name__)
 
@@ -49,20 +53,23 @@ PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpo
 async def running_app(settings: Settings, credentials: Credentials) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
     """The application over an engine that recovers what others left, closed at the end."""
     project = load_project(settings)
-    tools: dict[str, Tool] = {"demo_mail": demo_mail(settings.home / "outbox.jsonl")}
-    registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=tuple(tools))
-    profiles = profiles_of(
-        project.rights,
-        model=settings.model or DEFAULT_MODEL,
-        defaults=Limits(model_calls=MODEL_CALLS),
-        # An installed package offers nothing by being there: its tools are had by those who name them.
-        tools=(*tools, *project.rights.tools),
-        known=tuple(registered),
-    )
     # Code of others: what it says goes to models and callers, and may hold what it was called with.
     known = secrets_of(settings, credentials)
-    tools |= {name: MaskedTool(tool, known) for name, tool in registered.items()}
     async with AsyncExitStack() as stack:
+        store = open_store(settings)
+        google = await stack.enter_async_context(google_of(settings, store))
+        tools: dict[str, Tool] = {"demo_mail": demo_mail(settings.home / "outbox.jsonl")}
+        tools |= {tool.spec.name: tool for tool in (google.tools if google else ())}
+        registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=tuple(tools))
+        profiles = profiles_of(
+            project.rights,
+            model=settings.model or DEFAULT_MODEL,
+            defaults=Limits(model_calls=MODEL_CALLS),
+            # An installed package offers nothing by being there: its tools are had by those who name them.
+            tools=(*tools, *project.rights.tools),
+            known=tuple(registered),
+        )
+        tools |= {name: MaskedTool(tool, known) for name, tool in registered.items()}
         jwt = await stack.enter_async_context(_verifier(settings))
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
         engine = await stack.enter_async_context(
@@ -71,21 +78,24 @@ async def running_app(settings: Settings, credentials: Credentials) -> AsyncGene
                 tools=tools.values(),
                 profiles={name: _told_first(profile, settings) for name, profile in profiles.items()},
                 rules=project.rights.rules,
+                store=store,
             )
         )
         await engine.recover()
         recovering = asyncio.create_task(_recover(engine))
         stack.push_async_callback(_stopped, recovering)
-        yield application(settings, engine, authority), engine
+        yield application(settings, engine, authority, google=google), engine
 
 
-def application(settings: Settings, engine: Engine, authority: Authority) -> ASGIApp:
+def application(settings: Settings, engine: Engine, authority: Authority, *, google: "Google | None" = None) -> ASGIApp:
     """The doors behind their guard."""
     runtime = Runtime(
         engine,
         authority,
         secure_cookies=(settings.public_url or "").startswith("https:"),
         tokens_per_day=settings.tokens_per_day,
+        public_url=settings.public_url,
+        google=google,
     )
     router = Router(routes_of((*ENDPOINTS, DOCUMENT), runtime), redirect_slashes=False, default=nothing_there)
     return Door(

@@ -9,7 +9,7 @@ from pathlib import Path
 from pollux.asgi.auth import Authority, Verifier
 from pollux.asgi.cookies import Cookies
 from pollux.asgi.listening import is_loopback
-from pollux.bootstrap import made_once, make_home, read_key
+from pollux.bootstrap import made_once, make_home, seal_keys
 from pollux.config import ConfigError, Settings
 from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
@@ -18,7 +18,6 @@ from pollux.tools.masked import secrets_named
 
 USER = UserId("local")
 """Whoever owns the machine: the same who runs scripts and the command line on it."""
-SHORTEST_KEY = 16
 
 
 @frozen
@@ -65,20 +64,7 @@ def authority_of(
     settings: Settings, tokens: Iterable[tuple[UserId, Secret]], *, jwt: Verifier | None = None
 ) -> Authority:
     """Who knows these tokens, and the cookies that were given for them."""
-    return Authority(tokens, cookies=Cookies(_cookie_key(settings), now=time.time), jwt=jwt)
-
-
-def _cookie_key(settings: Settings) -> bytes:
-    if settings.seal_key is not None:
-        key = settings.seal_key.reveal().encode()
-        if len(key) < SHORTEST_KEY:
-            # Whoever has one cookie can try keys against it for as long as they like.
-            raise ConfigError(
-                f"POLLUX_SEAL_KEY must hold at least {SHORTEST_KEY} bytes. `openssl rand -hex 32` makes one"
-            )
-        return key
-    make_home(settings.home)
-    return read_key(settings.home / "seal.key")
+    return Authority(tokens, cookies=Cookies(seal_keys(settings)[0], now=time.time), jwt=jwt)
 
 
 def _new_token() -> bytes:

@@ -78,6 +78,8 @@ class Endpoint:
     media_type: str = "application/json"
     also: str = ""
     """Another media type, for those who accept it."""
+    moves: bool = False
+    """Whether it may lead elsewhere, with 302 and the same body."""
     public: bool = False
     headers: tuple[str, ...] = ()
     """Request headers that mean something here, for the document."""

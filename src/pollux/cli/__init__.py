@@ -12,15 +12,17 @@ COMMANDS = {
     "chat": ("pollux.cli.chat", "talk in this terminal"),
     "serve": ("pollux.cli.serve", "serve the HTTP runtime: runs, streams, approvals, audit"),
     "approvals": ("pollux.cli.approvals", "list, show, approve or reject what waits for a person"),
+    "actions": ("pollux.cli.actions", "list what may or may not have happened, and say what did"),
     "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),
     "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
     "audit": ("pollux.cli.audit", "list, verify or export what was done"),
     "models": ("pollux.cli.models", "list the models of a provider"),
+    "keys": ("pollux.cli.keys", "make a new key to seal with, and seal everything anew"),
     "setup": ("pollux.cli.setup", "write a configuration to fill in"),
     "doctor": ("pollux.cli.doctor", "find out what is missing here, or what is wrong with a captured stream"),
     "schema": ("pollux.cli.schema", "print the JSON Schemas of lines and events"),
     "completion": ("pollux.cli.completion", "print a completion script for bash, zsh or fish"),
-    "emulator": ("pollux.emulator", "serve a Gemini on this machine: pollux emulator gemini --port 8643"),
+    "emulator": ("pollux.emulator", "serve a Gemini, or Gmail and Calendar, on this machine: pollux emulator all"),
     "demo": ("pollux.cli.demo", "try it in this terminal: a demo model, no key, nothing leaves this machine"),
 }
 EXAMPLES = """

@@ -56,6 +56,10 @@ def described(question: ApprovalRequired) -> str:
     rows += [f"    to {shown(subject, lines=False)}" for subject in question.subjects]
     for name, value in question.args.items():
         rows.append(f"    {shown(name, lines=False)}: {shown(str(value), lines=False)}")
+    strangers = [source for source in question.provenance if source != "user"]
+    if strangers:
+        # What a tool has read may be anybody's words, and the model may have done as they said.
+        rows.append(f"    after reading {shown(', '.join(strangers), lines=False)}")
     return "\n".join(rows) + "\n"
 
 

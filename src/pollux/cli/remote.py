@@ -1,4 +1,7 @@
-"""Approvals on a server: the same verbs, by HTTP, for those who are not on its machine or do not share its store."""
+"""What a person tells a server: the same verbs, by HTTP, for those who are elsewhere or do not share its store.
+
+Approvals are listed, shown and answered; an action whose outcome is unknown is settled.
+"""
 
 import argparse
 import json
@@ -38,6 +41,22 @@ def answer_remotely(arguments: argparse.Namespace, settings: Settings) -> int:
             # As for an answer that is given here: programs read why.
             teller.raw(json.dumps({"type": "error", "error": str(problem), "code": problem.code}) + "\n")
         raise
+
+
+def settle_remotely(arguments: argparse.Namespace, settings: Settings) -> int:
+    """Say on the server that was named what became of an action; the result is the exit code."""
+    server, teller = Server(arguments.server, _token(settings)), Teller(settings)
+    run = server.ask(f"/api/agent/actions/{quote(arguments.id, safe='')}/settle", {"outcome": arguments.outcome})
+    action = next((each for each in run.get("actions", ()) if each["id"] == arguments.id), None)
+    if action is None:
+        raise _strange(None)
+    if arguments.json:
+        teller.document({**action, "runId": run["runId"], "threadId": run["threadId"]})
+    else:
+        # Of what went well it tells no message.
+        said = teller.line(action.get("message") or "settled as done")
+        teller.lines([f"{arguments.id}  {teller.line(action['tool'])}, {teller.line(action['state'])}: {said}"])
+    return 0
 
 
 class Server:

@@ -46,6 +46,7 @@ class Settings:
     oidc_audience: str | None
     oidc_jwks: str | None
     seal_key: Secret | None
+    old_seal_keys: Secret | None
     google_client_id: str | None
     google_client_secret: Secret | None
     gmail_base_url: str | None

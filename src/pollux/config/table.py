@@ -113,6 +113,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("seal_key", ("POLLUX_SEAL_KEY",), None, "secret", None,
             "Seals the history a page keeps, and browsers' sessions; `$POLLUX_HOME/seal.key` when not set.",
             file=("seal_key",)),
+    Setting("old_seal_keys", ("POLLUX_OLD_SEAL_KEYS",), None, "secret", None,
+            "Former values of `POLLUX_SEAL_KEY`, separated by commas: what they sealed still opens. "
+            "`pollux keys reseal` makes them unnecessary.", file=("old_seal_keys",)),
     # Google
     Setting("google_client_id", ("POLLUX_GOOGLE_CLIENT_ID",), None, "text", None,
             "The OAuth client that connects Google accounts.", file=("google.client_id",)),

@@ -1,7 +1,9 @@
 """Questions about what is stored. Every one carries the owner; somebody else's things look like unknown ones."""
 
 from collections.abc import Sequence
+from typing import Final
 
+from pollux.core.actions import UNKNOWN
 from pollux.core.errors import NotFound
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
@@ -11,10 +13,14 @@ from pollux.core.run import Action, ApprovalStatus, Run
 from pollux.core.thread import Thread
 from pollux.engine.ports import AuditEntry, AuditReport, Recorded, RunRow, Store
 
+PAGE: Final = 200
+MOST_RUNS: Final = 10_000
+"""How many runs are looked through for something that no index knows: under a second where all of them failed."""
+
 
 @frozen
 class Question:
-    """An approval with the action it is about and the run it belongs to."""
+    """What a person is asked: an approval, or what became of an action. The action, and the run it belongs to."""
 
     run: Run
     action: Action
@@ -79,6 +85,20 @@ class Queries:
                 found.append(Question(run, action))
         return found
 
+    async def unknown(self, user: UserId, *, limit: int = 25) -> Sequence[Question]:
+        """The actions of which nobody knows whether they happened, newest first; of the last `MOST_RUNS` runs."""
+        found: list[Question] = []
+        looked, before = 0, None
+        while looked < MOST_RUNS and (page := await self._store.runs(user, limit=PAGE, before=before)):
+            for row in page:
+                # A run that was to stop may leave one behind as well. Those that go on may yet find out.
+                if row.status in ("failed", "cancelled"):
+                    found += await self._unknown_in(row.run_id)
+                if len(found) >= limit:
+                    return found[:limit]
+            looked, before = looked + len(page), page[-1].run_id
+        return found
+
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
 
@@ -99,3 +119,14 @@ class Queries:
 
     async def verify_audit(self) -> AuditReport:
         return await self._store.verify_audit()
+
+    async def _unknown_in(self, run_id: RunId) -> list[Question]:
+        try:
+            run = await self._store.run(run_id)
+        except NotFound:
+            # Its thread was erased: nobody can say any more what it was about.
+            return []
+        if run is None:
+            return []
+        actions = [action for action in run.actions if action.outcome and action.outcome.code == UNKNOWN]
+        return [Question(run, action) for action in reversed(actions)]

@@ -30,6 +30,7 @@ REASONS = {
 }
 COMPONENT = "#/components/schemas/{name}"
 LINES = "Lines as they happen, each one a JSON object: schema/http-lines.json tells their shapes"
+MOVED = "The same, and Location leads there"
 OK = {200: "Done", 201: "Made", 303: "Signed in; on to the first page"}
 
 
@@ -90,13 +91,17 @@ def _operation(row: Endpoint) -> Json:
         "parameters": list(_parameters(row)),
         "responses": {str(row.status): _answer(row)},
     }
+    if row.moves:
+        operation["responses"]["302"] = {**_answer(row), "description": MOVED}
     if row.public:
         operation["security"] = []
     if row.body is not None:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(row.body)}}}
     usual = {400, 403, 429} if row.public else {400, 401, 403, 429, 503}
     for status in sorted({*usual, *row.errors, *((408, 413) if row.takes_body else ())}):
-        content = {"application/json": {"schema": _ref(ErrorAnswer)}}
+        content: Json = {"application/json": {"schema": _ref(ErrorAnswer)}}
+        if row.also == "text/html":
+            content["text/html"] = {"schema": {"type": "string"}}
         operation["responses"][str(status)] = {"description": REASONS[status], "content": content}
     return operation
 

@@ -1,7 +1,7 @@
 """What the handlers of this door are made of."""
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pollux.asgi.auth import Authority
 from pollux.asgi.errors import HttpError
@@ -10,6 +10,9 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.profile import Limits
 from pollux.engine.engine import Engine
+
+if TYPE_CHECKING:
+    from pollux.tools.google.account import Google
 
 DAY = 24 * 3600.0
 E = TypeVar("E", bound=Exception)
@@ -24,6 +27,9 @@ class Runtime:
     secure_cookies: bool = False
     tokens_per_day: int | None = None
     """What one user's runs may spend in a day, all together. None: no bound of that kind."""
+    public_url: str | None = None
+    """Where browsers know us, if that is not where they reach us."""
+    google: "Google | None" = None
 
     async def limits_for(self, user: UserId, profile: str) -> Limits | None:
         """The profile's limits, none above what is left of the user's day. Raises HttpError where nothing is left."""

@@ -105,6 +105,21 @@ class TokenQuery(Struct, frozen=True):
     token: Annotated[str, Meta(max_length=8192)] = ""
 
 
+class ConnectQuery(Struct, frozen=True):
+    """What an account is to be connected for: names of tools, all of them if none is named."""
+
+    tools: Annotated[str, Meta(max_length=200)] = ""
+    redirect: bool = True
+
+
+class CallbackQuery(Struct, frozen=True):
+    """What Google says when it sends the browser back."""
+
+    state: Annotated[str, Meta(max_length=8192)] = ""
+    code: Annotated[str, Meta(max_length=8192)] = ""
+    error: Annotated[str, Meta(max_length=200)] = ""
+
+
 # What is given.
 
 
@@ -368,6 +383,45 @@ class ErrorDetail(Camel, kw_only=True, frozen=True):
     approvals: list[ApprovalView] | UnsetType = UNSET
     outcome: OutcomeView | UnsetType = UNSET
     connect_url: str | UnsetType = UNSET
+
+
+class ConnectView(Camel, kw_only=True, frozen=True):
+    """Where a browser has to go, and until when."""
+
+    ok: Literal[True] = True
+    url: str
+    expires_at: str
+
+
+class Connected(Camel, kw_only=True, frozen=True):
+    """An account, just connected. `missing` are the tools that the user did not agree to."""
+
+    ok: Literal[True] = True
+    connected: Literal[True] = True
+    email: str | None
+    tools: list[str]
+    missing: list[str]
+
+
+class GoogleStatus(Camel, kw_only=True, frozen=True):
+    """What is known of a user's Google account. `configured`: whether accounts can be connected here at all."""
+
+    ok: Literal[True] = True
+    configured: bool
+    connected: bool
+    email: str | None = None
+    scopes: list[str] = []
+    tools: list[str] = []
+    problem: str | None = None
+
+
+class Disconnected(Camel, kw_only=True, frozen=True):
+    """An account, given back. It is forgotten here in any case; `atGoogle` says whether Google knows."""
+
+    ok: Literal[True] = True
+    was_connected: bool
+    at_google: bool
+    message: str
 
 
 class ErrorAnswer(Struct, frozen=True):

@@ -6,7 +6,7 @@ from pollux._version import __version__
 from pollux.asgi.endpoint import Call, Endpoint
 from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import NDJSON, SSE
-from pollux.http import browser, journal, lists, records, threads, verbs
+from pollux.http import browser, google, journal, lists, records, threads, verbs
 from pollux.http import shapes as s
 from pollux.http.runtime import Runtime
 
@@ -76,6 +76,15 @@ ENDPOINTS: Final = (
              returns=s.SessionView, public=True, errors=(401,), summary="Exchange a token for a browser's session"),
     Endpoint(method="POST", path="/api/session/sign-out", handler=browser.sign_out, returns=s.Done,
              summary="End a browser's session"),
+    Endpoint(method="GET", path="/api/google/connect", handler=google.connect, query=s.ConnectQuery, moves=True,
+             returns=s.ConnectView, summary="Connect a Google account: on to Google, or where to go as JSON"),
+    Endpoint(method="GET", path="/api/google/callback", handler=google.callback, query=s.CallbackQuery, public=True,
+             returns=s.Connected, also="text/html", errors=(401, 403, 503),
+             summary="Where Google sends the browser back to"),
+    Endpoint(method="GET", path="/api/google/status", handler=google.status, returns=s.GoogleStatus,
+             summary="Whether a Google account is connected, and what it grants"),
+    Endpoint(method="POST", path="/api/google/disconnect", handler=google.disconnect, returns=s.Disconnected,
+             errors=(503,), summary="Give the access to a Google account back"),
     Endpoint(method="GET", path="/login", handler=browser.link, query=s.TokenQuery, status=303, public=True,
              returns=s.SessionView, errors=(401,), summary="The link that `pollux serve` shows"),
     Endpoint(method="GET", path="/", handler=browser.welcome, media_type="text/html", public=True,

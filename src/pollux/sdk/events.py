@@ -78,6 +78,8 @@ class ApprovalRequired:
     preview: str
     expires_at: float
     subjects: tuple[str, ...] = ()
+    provenance: tuple[str, ...] = ()
+    """Whose words the model had read: the user's, and those of every tool that answered."""
     type: Literal["approval_required"] = "approval_required"
 
 

@@ -129,6 +129,7 @@ def question(action: Action) -> events.ApprovalRequired:
         preview=action.preview,
         expires_at=action.approval.expires_at,
         subjects=action.subjects,
+        provenance=action.provenance,
     )
 
 

@@ -1,0 +1,145 @@
+"""A user's Google account: connect it, see what it grants, give it back.
+
+The browser that begins is the one that must come back: it carries a cookie in between, which other sites cannot set and
+the session's own cannot replace, since that one does not travel along when Google sends the browser back here.
+"""
+
+from html import escape
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import HTMLResponse
+
+from pollux.asgi.endpoint import Answer, Call
+from pollux.asgi.errors import Unavailable, rendered
+from pollux.core.errors import AuthError, PolluxError, ToolExecutionError, ValidationError
+from pollux.core.ids import UserId
+from pollux.http.runtime import Runtime
+from pollux.http.shapes import Connected, ConnectView, Disconnected, GoogleStatus
+from pollux.http.views import moment
+from pollux.tools.google.account import Google
+from pollux.tools.google.scopes import TOOLS, of_tools, tools_within
+
+CALLBACK = "/api/google/callback"
+COOKIE = "pollux_google"
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Pollux</title><meta name="color-scheme" content="light dark"></head>
+<body>
+<h1>{title}</h1>
+<p>{text}</p>
+<p><a href="/">Back to Pollux</a></p>
+</body>
+</html>
+"""
+
+
+async def connect(runtime: Runtime, call: Call) -> Answer:
+    """On to Google, which asks the user; those who want JSON get the address instead."""
+    google = _configured(runtime)
+    names = [name.strip() for name in call.query.tools.split(",") if name.strip()]
+    place = f"{runtime.public_url or _place(call)}{CALLBACK}"
+    begun = await google.oauth.begin(call.user, of_tools(names or TOOLS), redirect_uri=place)
+    seconds = max(0, int(begun.expires_at - runtime.engine.clock.now()))
+    headers = {"set-cookie": _cookie(runtime, begun.binding, seconds)}
+    view = ConnectView(url=begun.url, expires_at=moment(begun.expires_at))
+    if call.query.redirect and (_is_a_page(call.headers) or "application/json" not in call.headers.get("accept", "")):
+        return Answer(view, 302, headers | {"location": begun.url})
+    return Answer(view, headers=headers)
+
+
+async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
+    """Where Google sends the browser back to."""
+    google, query = _configured(runtime), call.query
+    cleared = {"set-cookie": _cookie(runtime, "", 0)}
+    try:
+        finished = await google.oauth.finish(
+            query.state,
+            query.code,
+            user=await _shown(runtime, call),
+            binding=cookie_parser(call.headers.get("cookie", "")).get(COOKIE),
+            error=query.error or None,
+        )
+    except PolluxError as problem:
+        if isinstance(problem, ToolExecutionError):
+            problem = Unavailable(str(problem))
+        if not _is_a_page(call.headers):
+            raise problem from None
+        status, _, document = rendered(problem, "")
+        text = f"{document['error']['message']}."
+        return _page("Nothing was connected", text, status=status, headers=cleared)
+    await runtime.engine.record_access("connected", finished.user, by=finished.user)
+    tools = sorted(tools_within(finished.scopes))
+    view = Connected(email=finished.email, tools=tools, missing=sorted(tools_within(finished.missing)))
+    if not _is_a_page(call.headers):
+        return Answer(view, headers=cleared)
+    text = f"{finished.email or 'Your Google account'} is connected. The agent may ask to use: {', '.join(tools)}."
+    if view.missing:
+        text += f" You did not agree to what {', '.join(view.missing)} would need; connect again to change that."
+    return _page("Connected" if tools else "Connected, without any right", text, headers=cleared)
+
+
+async def status(runtime: Runtime, call: Call) -> GoogleStatus:
+    """Whether an account is connected, and what it grants."""
+    if runtime.google is None:
+        return GoogleStatus(configured=False, connected=False)
+    found = await runtime.google.oauth.status(call.user)
+    return GoogleStatus(
+        configured=True,
+        connected=found.connected,
+        email=found.email,
+        scopes=sorted(found.scopes),
+        tools=sorted(tools_within(found.scopes)),
+        problem=found.problem or None,
+    )
+
+
+async def disconnect(runtime: Runtime, call: Call) -> Disconnected:
+    """Give the access back to Google, and forget it here."""
+    try:
+        revoked = await _configured(runtime).oauth.revoke(call.user)
+    except ToolExecutionError as problem:
+        raise Unavailable(str(problem)) from None
+    if revoked.was_connected:
+        await runtime.engine.record_access("disconnected", call.user, by=call.user)
+    return Disconnected(was_connected=revoked.was_connected, at_google=revoked.at_google, message=revoked.message)
+
+
+def _configured(runtime: Runtime) -> Google:
+    if runtime.google is None:
+        raise ValidationError(
+            "no Google client is configured here. Set POLLUX_GOOGLE_CLIENT_ID and POLLUX_GOOGLE_CLIENT_SECRET",
+            code="not_configured",
+        )
+    return runtime.google
+
+
+async def _shown(runtime: Runtime, call: Call) -> UserId | None:
+    """Who the request shows to be, if it does: a page is not the only thing that may come back."""
+    try:
+        return (await runtime.authority.identify(call.headers, "GET")).user
+    except AuthError:
+        return None
+
+
+def _place(call: Call) -> str:
+    """Where we were reached. The host is one of those that are allowed here."""
+    split = urlsplit(call.origin)
+    return f"{call.scope['scheme']}://{call.headers.get('host', split.netloc)}"
+
+
+def _cookie(runtime: Runtime, value: str, seconds: int) -> str:
+    # Lax, not Strict: it has to come along when Google sends the browser back.
+    parts = [f"{COOKIE}={value}", f"Path={CALLBACK}", "HttpOnly", "SameSite=Lax", f"Max-Age={seconds}"]
+    return "; ".join([*parts, "Secure"] if runtime.secure_cookies else parts)
+
+
+def _is_a_page(headers: Headers) -> bool:
+    """Whether a person looks at it."""
+    return "text/html" in headers.get("accept", "")
+
+
+def _page(title: str, text: str, *, status: int = 200, headers: dict[str, str]) -> HTMLResponse:
+    return HTMLResponse(PAGE.format(title=escape(title), text=escape(text)), status, headers)

@@ -1,0 +1,24 @@
+"""Sealed bytes in memory, as a store keeps them."""
+
+from collections.abc import Sequence
+
+from pollux.core.ids import UserId
+
+
+class KeptSecrets:
+    """`ports.Secrets` in a dictionary."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[tuple[UserId, str], bytes] = {}
+
+    async def secret(self, user: UserId, name: str) -> bytes | None:
+        return self.blobs.get((user, name))
+
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
+        self.blobs[user, name] = sealed
+
+    async def drop_secret(self, user: UserId, name: str) -> None:
+        self.blobs.pop((user, name), None)
+
+    async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
+        return [(user, blob) for (user, known), blob in self.blobs.items() if known == name]
