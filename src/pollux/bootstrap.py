@@ -6,6 +6,7 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -156,10 +157,13 @@ async def google_of(settings: Settings, store: Store) -> "AsyncGenerator[Google 
         return
     if client_id is None or client_secret is None:
         raise ConfigError("POLLUX_GOOGLE_CLIENT_ID and POLLUX_GOOGLE_CLIENT_SECRET are needed together")
+    missing = [name for name in ("google.auth", "email_validator", "cryptography") if not _is_installed(name)]
+    if missing:
+        raise ConfigError(f"Google accounts need {', '.join(missing)}: pip install 'pollux[google]'")
     from pollux.tools.google import account, api, connection, oauth, seal, toolset
 
     keys = seal_keys(settings)
-    connections = connection.Connections(store, seal.Sealer(keys))
+    connections = connection.Connections(store, seal.Sealer(keys, renew=lambda: seal_keys(settings)))
     gmail = settings.gmail_base_url or toolset.GMAIL_BASE
     calendar = settings.calendar_base_url or toolset.CALENDAR_BASE
     from pollux.providers.http import AiohttpHttp
@@ -185,6 +189,13 @@ async def google_of(settings: Settings, store: Store) -> "AsyncGenerator[Google 
         if client is not None:
             await client.close()
         await http.close()
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ImportError:
+        return False
 
 
 def memory_store() -> Store:

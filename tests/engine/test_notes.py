@@ -153,7 +153,7 @@ async def test_a_cancelled_run_takes_no_note(lab: Lab):
 
 
 async def test_a_look_says_what_a_person_can_do_where_nobody_knows(lab: Lab):
-    found = Reconciled("unknown", detail="Look in Sent for the mail to bob.")
+    found = Reconciled("unknown", detail="look in Sent for the mail to bob")
 
     async def body(context: ToolContext, args: dict[str, JSON]) -> object:
         raise ConnectionError
@@ -165,7 +165,7 @@ async def test_a_look_says_what_a_person_can_do_where_nobody_knows(lab: Lab):
     run = await answer(engine)
     assert run.ending and run.ending.code == "outcome_unknown"
     outcome = run.actions[0].outcome
-    assert outcome and outcome.message.endswith("it may or may not have happened. Look in Sent for the mail to bob.")
+    assert outcome and outcome.message == "the tool failed (ConnectionError); look in Sent for the mail to bob"
 
 
 async def test_outside_an_action_there_is_nothing_to_note_for():

@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
         teller.talk(f"there is a new key; the former one is {former.name} beside it, and still opens what it sealed")
     count = complete(_reseal(settings))
     teller.talk(f"{count} {'connection' if count == 1 else 'connections'} sealed anew")
-    teller.talk("restart every `pollux serve` on this store. Browsers have to sign in again")
+    teller.talk("a `pollux serve` that is running uses the new key for accounts now, and for browsers once restarted")
     return 0
 
 

@@ -334,8 +334,7 @@ def _dropped(at: Instant) -> Outcome:
 
 
 def _unknown(action: Action, at: Instant, detail: str = "") -> Outcome:
-    said = f"{action.tool} was interrupted; it may or may not have happened"
-    said = f"{said}. {detail}" if detail else said
+    said = detail or f"{action.tool} was interrupted; it may or may not have happened"
     return Outcome("failed", {"error": said}, at, UNKNOWN, said)
 
 

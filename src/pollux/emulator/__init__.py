@@ -1,4 +1,5 @@
 """A Gemini that lives on your machine: a real HTTP server in Gemini's wire format, a rule-based demo model behind it.
+Beside it, in `workspace`, Google's OAuth, Gmail and Calendar with a ledger of every effect.
 
 Law: the product reaches it by base URL only, like the real service; importing this package starts nothing.
 """

@@ -31,6 +31,10 @@ async def send(
     if not answer.streamed:
         response.content_length = sum(len(frame) for frame in answer.frames)
     await response.prepare(request)
+    if request.method == "HEAD":
+        # A body that nobody waits for would be read as the beginning of the next answer.
+        await response.write_eof()
+        return response
     frames = answer.frames if answer.streamed else _halves(answer.frames, cut=kind in _CUTTING)
     if fault is not None and kind in _CUTTING:
         return await _cut_short(request, response, frames, fault, closing)

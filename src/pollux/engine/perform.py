@@ -231,8 +231,8 @@ async def _after_stop(run: Run, action: Action, tool: Tool | None, code: str, me
     if found.outcome == "not_done":
         return _action_failed(action, code, message, now())
     # It had begun and nobody can say how far it came: the honest answer is that we do not know.
-    said = f"{message}; it may or may not have happened"
-    return _action_failed(action, "outcome_unknown", f"{said}. {found.detail}" if found.detail else said, now())
+    said = f"{message}; {found.detail or 'it may or may not have happened'}"
+    return _action_failed(action, "outcome_unknown", said, now())
 
 
 async def _look(run: Run, action: Action, tool: Tool | None) -> Reconciled:

@@ -104,8 +104,7 @@ def _how_to_settle(run: Run) -> str:
     unknown = [action.id for action in run.actions if action.outcome and action.outcome.code == "outcome_unknown"]
     if not unknown:
         return "It has been settled since."
-    ways = f"POST /api/agent/actions/{unknown[0]}/settle, or `pollux actions settle {unknown[0]} --done`"
-    return f"Find out, then say so: {ways} (or `--not-done`)."
+    return f"Whoever finds out says so with POST /api/agent/actions/{unknown[0]}/settle."
 
 
 def _status(state: str) -> Status:
@@ -123,7 +122,7 @@ def _summary(run: Run) -> str:
     if run.ending and run.ending.status == "completed":
         return (run.text.strip() and run.text) or NO_TEXT
     if run.ending and run.ending.code == "outcome_unknown":
-        return f"{run.ending.message} {_how_to_settle(run)}"
+        return f"{run.ending.message}. {_how_to_settle(run)}"
     if run.ending:
         return run.ending.message or f"The run ended: {run.ending.code or run.ending.status}."
     waiting = [approval_view(action) for action in run.open if is_waiting(action)]

@@ -114,3 +114,16 @@ def test_importing_imports_nothing_heavy():
         "print([name for name in sys.modules if name.startswith(('cryptography', 'google.', 'aiohttp'))])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_sealer_that_lives_through_a_change_of_keys_finds_the_new_one():
+    keys = [b"a" * 32]
+    old = Sealer(keys, renew=lambda: tuple(keys))
+    before = old.sealed(b"before", user="ada", name="google")
+    keys.insert(0, b"b" * 32)
+    after = Sealer(keys).sealed(b"after", user="ada", name="google")
+    assert old.opened(before, user="ada", name="google") == b"before"
+    assert old.opened(after, user="ada", name="google") == b"after"
+    assert old.is_current(after) and not old.is_current(before)
+    with pytest.raises(SealError):
+        old.opened(Sealer([b"c" * 32]).sealed(b"x", user="ada", name="google"), user="ada", name="google")

@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -156,8 +155,6 @@ class Workspace:
 
     async def _send(self, request: web.Request, answer: Answer, fault: Fault | None) -> web.StreamResponse:
         broken = spoil.broken(answer, fault)
-        if request.method == "HEAD":
-            answer = replace(answer, frames=())
         if fault is not None and fault.kind == "slow":
             await _wait(self.closing, faults.seconds(fault))
         return await transport.send(request, answer, fault=broken, closing=self.closing)

@@ -6,7 +6,7 @@ take the old one away.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -41,7 +41,13 @@ class _Key:
 class Sealer:
     """Seals with the first key, opens with any. Two sealers of different purpose never open each other's blobs."""
 
-    def __init__(self, keys: Sequence[bytes], *, purpose: str = "google tokens") -> None:
+    def __init__(
+        self,
+        keys: Sequence[bytes],
+        *,
+        purpose: str = "google tokens",
+        renew: Callable[[], Sequence[bytes]] | None = None,
+    ) -> None:
         if not keys or any(len(key) < SHORTEST_KEY for key in keys):
             raise ValidationError(
                 f"expected keys of at least {SHORTEST_KEY} bytes to seal with, and at least one."
@@ -49,6 +55,8 @@ class Sealer:
             )
         self._secrets = tuple(keys)
         self._purpose = purpose
+        self._renew = renew
+        """The keys as they are now: somebody may change them while this process lives."""
         self._made: tuple[_Key, ...] = ()
 
     def sealed(self, plain: bytes, *, user: str, name: str) -> bytes:
@@ -62,7 +70,10 @@ class Sealer:
         from cryptography.exceptions import InvalidTag
 
         head = blob[:HEAD_BYTES]
-        fitting = [key for key in self._keys if head[:-NONCE_BYTES] == VERSION + key.id]
+        fitting = self._fitting(head)
+        if not fitting and self._renew is not None:
+            self._secrets, self._made = tuple(self._renew()), ()
+            fitting = self._fitting(head)
         if not fitting:
             raise SealError(
                 f"what is kept as {name!r} was sealed with a key that is not among the present ones."
@@ -81,6 +92,9 @@ class Sealer:
     def is_current(self, blob: bytes) -> bool:
         """Whether the first key sealed it. If not, whoever opens it should seal it anew."""
         return blob.startswith(VERSION + self._keys[0].id)
+
+    def _fitting(self, head: bytes) -> list[_Key]:
+        return [key for key in self._keys if head[:-NONCE_BYTES] == VERSION + key.id]
 
     def __repr__(self) -> str:
         return f"Sealer({len(self._secrets)} keys)"
