@@ -1,16 +1,17 @@
 """What a prompt mentions: quoted strings, addresses, paths, numbers, places, names.
 
-Law: reading is pure; each list keeps the order of the prompt. Nothing here knows about tools.
+Law: reading is pure, but for what day it is; each list keeps the order of the prompt. Nothing here knows about tools.
 """
 
 import re
 from dataclasses import dataclass
 
+from pollux.emulator.planner import moments
+
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»|(?<![\w])\'([^\']+)\'(?![\w])')
 _CODE = re.compile(r"`([^`]+)`")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _URL = re.compile(r"https?://[^\s\"'`<>)]+")
-_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?\b")
 _NUMBER = re.compile(r"(?<![\w.@/-])-?\d+(?:\.\d+)?(?![\w@/]|\.\d|-\d)")
 _PATH = re.compile(
     r"(?<![\w@:/.])(?:~?\.{0,2}/[\w./-]*[\w/]|\.{1,2}(?=\s|$)|[\w.-]+/[\w./-]*|[\w-]+\.[A-Za-z]\w{0,5})(?![\w@])"
@@ -45,6 +46,7 @@ class Clues:
     emails: tuple[str, ...]
     urls: tuple[str, ...]
     dates: tuple[str, ...]
+    zones: tuple[str, ...]
     numbers: tuple[int | float, ...]
     paths: tuple[str, ...]
     places: tuple[str, ...]
@@ -75,9 +77,10 @@ def read(text: str) -> Clues:
         code=tuple(_CODE.findall(text)),
         emails=tuple(_EMAIL.findall(straight)),
         urls=tuple(url.rstrip(".,;?!") for url in _URL.findall(text)),
-        dates=tuple(_DATE.findall(text)),
-        numbers=tuple(_number(found) for found in _NUMBER.findall(_DATE.sub(" ", no_links))),
-        paths=_paths(no_links, text),
+        dates=moments.read(text),
+        zones=moments.zones(text),
+        numbers=tuple(_number(found) for found in _NUMBER.findall(moments.without(no_links))),
+        paths=_paths(moments.without(no_links), text),
         places=_places(no_links),
         names=_listed(_NAME, _COPY.sub(" ", bare)),
         copies={found[1].lower(): _people(found[2]) for found in _COPY.finditer(text)},

@@ -1,9 +1,9 @@
 """What a property's name means, and what the prompt has to offer for it."""
 
 import re
-from datetime import datetime, timedelta
 from typing import Any
 
+from pollux.emulator.planner import moments
 from pollux.emulator.planner.clues import Clues, split_words, stem, topic
 
 _KINDS: dict[str, str] = {
@@ -17,6 +17,7 @@ _KINDS: dict[str, str] = {
     "query": "query q search term terms pattern keyword keywords question",
     "subject": "subject title heading topic",
     "body": "body message content contents text description note notes html",
+    "zone": "zone timezone tz",
     "date": "date day start end when time due deadline begin",
     "name": "name person user who customer",
     "old": "old",
@@ -25,6 +26,7 @@ _KINDS: dict[str, str] = {
 _NAMES = {kind: frozenset(names.split()) for kind, names in _KINDS.items()}
 _FORMATS = {"email": "email", "idn-email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "date"}
 _MATTER = re.compile(r"\b(?:the|my|our|a|an)\s+([\w -]+?)(?=$|[.,;!?]|\s+(?:to|saying|for|with|and|by|at|on)\b)")
+_APPOINTMENT = re.compile(r"\b(?:event|meeting|appointment)\b", re.IGNORECASE)
 _QUESTION = "search for|look up|look for|find|about|for|search"
 _DENIALS = ("not", "no", "without", "never", "non", "don't", "dont", "disable")
 
@@ -55,7 +57,7 @@ def every(name: str, schema: dict[str, Any], clues: Clues) -> list[str]:
     """Every text the prompt has for a property."""
     kind = of(name, schema)
     found = _found(kind, clues)
-    if found or kind in ("email", "cc", "bcc", "path", "url", "date"):
+    if found or kind in ("email", "cc", "bcc", "path", "url", "date", "zone"):
         return found
     return list(clues.quoted)
 
@@ -68,7 +70,7 @@ def speaks_of(name: str, clues: Clues) -> bool:
 
 def offers(name: str, schema: dict[str, Any], clues: Clues) -> bool:
     """Does the prompt hold something that can only be meant for such a property?"""
-    return of(name, schema) in ("path", "url", "email", "cc", "bcc") and bool(every(name, schema, clues))
+    return of(name, schema) in ("path", "url", "email", "cc", "bcc", "zone") and bool(every(name, schema, clues))
 
 
 def denies(name: str, clues: Clues) -> bool:
@@ -92,7 +94,10 @@ def fallback(kind: str, name: str, clues: Clues) -> str:
         case "place":
             return "Paris"
         case "date":
-            return "2026-01-02"
+            is_end = bool({"end", "due", "deadline"} & set(split_words(name)))
+            return moments.later(moments.soon()) if is_end else moments.soon()
+        case "zone":
+            return "UTC"
         case "query" | "command":
             return clues.text.strip() or "demo"
         case "subject":
@@ -123,10 +128,14 @@ def _found(kind: str, clues: Clues) -> list[str]:
                 [*clues.quoted] or [*clues.code] or _after(clues, "search for|look up|look for|find|about|for|search")
             )
         case "date":
-            return [*clues.dates, *(_an_hour_later(date) for date in clues.dates[-1:])]
+            return [*clues.dates, *(moments.later(date) for date in clues.dates[-1:])]
+        case "zone":
+            return [*clues.zones]
         case "subject":
             named = topic(clues.text)
-            return [named] if named else (list(clues.quoted[:1]) if len(clues.quoted) > 1 else [_matter(clues)])
+            # One quotation is what to say, except where something is made that only needs a name.
+            is_quoted = len(clues.quoted) > 1 or (clues.quoted and _APPOINTMENT.search(clues.text))
+            return [named] if named else (list(clues.quoted[:1]) if is_quoted else [_matter(clues)])
         case "body":
             return (
                 [clues.saying] if clues.saying else list(clues.quoted[-1:]) or _after(clues, "that|write|note|remember")
@@ -139,14 +148,6 @@ def _found(kind: str, clues: Clues) -> list[str]:
             return [*clues.quoted] or [*clues.names]
         case _:
             return [*clues.quoted] or [*clues.code]
-
-
-def _an_hour_later(date: str) -> str:
-    try:
-        moment = datetime.fromisoformat(date)
-    except ValueError:
-        return date
-    return (moment + timedelta(hours=1)).isoformat().replace("+00:00", "Z") if "T" in date else date
 
 
 def _after(clues: Clues, pattern: str) -> list[str]:
