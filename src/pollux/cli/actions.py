@@ -45,13 +45,9 @@ def _list(arguments: argparse.Namespace, settings: "Settings") -> int:
         async with looking(settings) as queries:
             return list(await queries.unknown(USER, limit=arguments.limit))
 
-    found, teller = complete(listed()), Teller(settings)
-    if arguments.json:
-        teller.document({"items": [_document(question) for question in found]})
-    elif found:
-        teller.lines([line for question in found for line in _lines(question, teller)])
-    else:
-        teller.talk("there is no action whose outcome is unknown")
+    nothing = "there is no action whose outcome is unknown"
+    found = complete(listed())
+    Teller(settings).items(found, as_json=arguments.json, document=_document, lines=_lines, nothing=nothing)
     return 0
 
 

@@ -52,13 +52,9 @@ def _list(arguments: argparse.Namespace, settings: "Settings") -> int:
         async with looking(settings) as queries:
             return list(await queries.approvals(USER, limit=arguments.limit))
 
-    found, teller = complete(listed()), Teller(settings)
-    if arguments.json:
-        teller.document({"items": [_document(question) for question in found]})
-    elif found:
-        teller.lines([line for question in found for line in _brief(question, teller)])
-    else:
-        teller.talk("nothing waits for approval")
+    nothing = "nothing waits for approval"
+    found = complete(listed())
+    Teller(settings).items(found, as_json=arguments.json, document=_document, lines=_brief, nothing=nothing)
     return 0
 
 

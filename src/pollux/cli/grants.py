@@ -26,13 +26,8 @@ def main(argv: list[str]) -> int:
         revoked = complete(_revoke(settings, arguments.id))
         teller.talk(f"{revoked.tool} asks again before it acts on {revoked.subject}")
         return 0
-    grants = complete(_listed(settings))
-    if arguments.json:
-        teller.document({"items": [_document(grant) for grant in grants]})
-    elif grants:
-        teller.lines([line for grant in grants for line in _lines(grant, teller)])
-    else:
-        teller.talk("nothing is always allowed")
+    grants, nothing = complete(_listed(settings)), "nothing is always allowed"
+    teller.items(grants, as_json=arguments.json, document=_document, lines=_lines, nothing=nothing)
     return 0
 
 

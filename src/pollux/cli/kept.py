@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,6 +138,23 @@ class Teller:
     def lines(self, lines: Sequence[str]) -> None:
         """Data for people. Whatever came from outside has been through `line` or `block`."""
         self.raw("".join(f"{line}\n" for line in lines))
+
+    def items(
+        self,
+        items: Sequence[T],
+        *,
+        as_json: bool,
+        document: Callable[[T], Any],
+        lines: Callable[[T, "Teller"], Sequence[str]],
+        nothing: str,
+    ) -> None:
+        """A list, for programs or for people; that there is nothing is said to people alone."""
+        if as_json:
+            self.document({"items": [document(item) for item in items]})
+        elif items:
+            self.lines([line for item in items for line in lines(item, self)])
+        else:
+            self.talk(nothing)
 
     def document(self, value: Any) -> None:
         """Data for programs: one JSON document."""

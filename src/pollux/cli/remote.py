@@ -100,12 +100,8 @@ def _list(server: Server, arguments: argparse.Namespace, teller: Teller) -> int:
         if page["next"] is None:
             break
         before = f"&before={quote(page['next'], safe='')}"
-    if arguments.json:
-        teller.document({"items": items})
-    elif items:
-        teller.lines([line for item in items for line in _brief(item, teller)])
-    else:
-        teller.talk("nothing waits for approval there")
+    nothing = "nothing waits for approval there"
+    teller.items(items, as_json=arguments.json, document=lambda item: item, lines=_brief, nothing=nothing)
     return 0
 
 

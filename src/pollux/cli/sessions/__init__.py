@@ -62,13 +62,8 @@ def _list(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -
         async with changing(settings) as engine:
             return await _sessions(engine, settings).listed(every=arguments.all, limit=arguments.limit)
 
-    found = complete(listed())
-    if arguments.json:
-        teller.document({"items": [_item(info) for info in found]})
-    elif found:
-        teller.lines([line for info in found for line in _lines(info, teller)])
-    else:
-        teller.talk("there are no sessions" if arguments.all else "there are no sessions of this directory. Try --all")
+    nothing = "there are no sessions" if arguments.all else "there are no sessions of this directory. Try --all"
+    teller.items(complete(listed()), as_json=arguments.json, document=_item, lines=_lines, nothing=nothing)
 
 
 def _show(arguments: argparse.Namespace, settings: "Settings", teller: Teller) -> None:
