@@ -99,7 +99,9 @@ def sources_of(messages: Iterable[Message]) -> set[str]:
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
-                found.add(f"tool:{part.name}")
+                # Whoever wrote the messages wrote the name: it must not read as something else.
+                is_name = part.name.isprintable() and len(part.name) <= LONGEST_TITLE
+                found.add(f"tool:{part.name}" if is_name else "tool:?")
             elif isinstance(part, Blob | FileRef):
                 found.add("attachment")
     return found

@@ -199,7 +199,7 @@ def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: A
     request = _request_for(run, tool, args)
     decision = decide(request, terms.rules, terms.grants)
     args_hash = digest(args)
-    preview = tool.preview(args)[:PREVIEW_LENGTH]
+    preview = _glance(tool.preview(args))
     approval = None
     if decision.mode == "require_approval":
         approval = Approval(
@@ -231,6 +231,14 @@ def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: A
         approval=approval,
         edited_by=edited_by,
     )
+
+
+def _glance(preview: str) -> str:
+    """A preview of bearable length. That something was left out is said: the end may be what it is about."""
+    if len(preview) <= PREVIEW_LENGTH:
+        return preview
+    kept = preview[: PREVIEW_LENGTH - 80]
+    return f"{kept}… and {len(preview) - len(kept)} more characters; the arguments show all of it"
 
 
 def begin(run: Run, action: Action, terms: Terms, *, is_fresh: bool = False) -> ActionStarted | ActionFailed:
@@ -283,7 +291,7 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
 
 def _provenance(run: Run) -> frozenset[str]:
     """Where the words came from that the model had read: the user, and every tool that answered."""
-    tools = {action.tool for action in run.done}
+    tools = {action.tool for action in run.done if action.started}
     return frozenset({"user", *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
 
 

@@ -280,9 +280,13 @@ def change_of(
 
 def _sources(before: Run | None, after: Run, thread: Thread) -> tuple[str, ...]:
     """Which tools have spoken in the thread, the run's own among them."""
-    if before is not None and len(after.messages) == len(before.messages):
+    if before is None:
+        new = sources_of(after.messages)
+    elif len(after.done) > len(before.done):
+        # What was refused or never began has said nothing, whatever a text has made the model call.
+        new = {f"tool:{action.tool}" for action in after.done[len(before.done) :] if action.started}
+    else:
         return thread.sources
-    new = sources_of(after.messages[len(before.messages) if before else 0 :])
     return tuple(sorted({*thread.sources, *new})) if new else thread.sources
 
 

@@ -1,9 +1,12 @@
 """A user's Google account: connect it, see what it grants, give it back.
 
 The browser that begins is the one that must come back: it carries a cookie in between, which other sites cannot set and
-the session's own cannot replace, since that one does not travel along when Google sends the browser back here.
+the session's own cannot replace, since that one does not travel along when Google sends the browser back here. Every
+beginning has a cookie of its own, so that two tabs do not get into each other's way.
 """
 
+import hashlib
+import re
 from html import escape
 from urllib.parse import urlsplit
 
@@ -23,6 +26,8 @@ from pollux.tools.google.scopes import TOOLS, of_tools, tools_within
 
 CALLBACK = "/api/google/callback"
 COOKIE = "pollux_google"
+# What an address can be made of: the host alone was held against those that are allowed.
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -30,7 +35,7 @@ PAGE = """\
 <body>
 <h1>{title}</h1>
 <p>{text}</p>
-<p><a href="/">Back to Pollux</a></p>
+<p><a href="{home}">Back to Pollux</a></p>
 </body>
 </html>
 """
@@ -43,7 +48,7 @@ async def connect(runtime: Runtime, call: Call) -> Answer:
     place = f"{runtime.public_url or _place(call)}{CALLBACK}"
     begun = await google.oauth.begin(call.user, of_tools(names or TOOLS), redirect_uri=place)
     seconds = max(0, int(begun.expires_at - runtime.engine.clock.now()))
-    headers = {"set-cookie": _cookie(runtime, begun.binding, seconds)}
+    headers = {"set-cookie": _cookie(runtime, begun.state, begun.binding, seconds)}
     view = ConnectView(url=begun.url, expires_at=moment(begun.expires_at))
     if call.query.redirect and (_is_a_page(call.headers) or "application/json" not in call.headers.get("accept", "")):
         return Answer(view, 302, headers | {"location": begun.url})
@@ -53,13 +58,13 @@ async def connect(runtime: Runtime, call: Call) -> Answer:
 async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
     """Where Google sends the browser back to."""
     google, query = _configured(runtime), call.query
-    cleared = {"set-cookie": _cookie(runtime, "", 0)}
+    cleared = {"set-cookie": _cookie(runtime, query.state, "", 0)}
     try:
         finished = await google.oauth.finish(
             query.state,
             query.code,
             user=await _shown(runtime, call),
-            binding=cookie_parser(call.headers.get("cookie", "")).get(COOKIE),
+            binding=cookie_parser(call.headers.get("cookie", "")).get(_cookie_name(runtime, query.state)),
             error=query.error or None,
         )
     except PolluxError as problem:
@@ -69,16 +74,19 @@ async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
             raise problem from None
         status, _, document = rendered(problem, "")
         text = f"{document['error']['message']}."
-        return _page("Nothing was connected", text, status=status, headers=cleared)
+        return _page(runtime, "Nothing was connected", text, status=status, headers=cleared)
     await runtime.engine.record_access("connected", finished.user, by=finished.user)
     tools = sorted(tools_within(finished.scopes))
-    view = Connected(email=finished.email, tools=tools, missing=sorted(tools_within(finished.missing)))
+    missing = sorted(name for name in TOOLS if finished.missing & of_tools([name]))
+    view = Connected(email=finished.email, tools=tools, missing=missing)
     if not _is_a_page(call.headers):
         return Answer(view, headers=cleared)
-    text = f"{finished.email or 'Your Google account'} is connected. The agent may ask to use: {', '.join(tools)}."
-    if view.missing:
-        text += f" You did not agree to what {', '.join(view.missing)} would need; connect again to change that."
-    return _page("Connected" if tools else "Connected, without any right", text, headers=cleared)
+    text = f"{finished.email or 'Your Google account'} is connected."
+    if tools:
+        text += f" The agent may ask to use: {', '.join(tools)}."
+    if missing:
+        text += f" You did not agree to all that {' and '.join(missing)} would need; connect again to change that."
+    return _page(runtime, "Connected" if tools else "Connected, but of no use yet", text, headers=cleared)
 
 
 async def status(runtime: Runtime, call: Call) -> GoogleStatus:
@@ -125,15 +133,25 @@ async def _shown(runtime: Runtime, call: Call) -> UserId | None:
 
 
 def _place(call: Call) -> str:
-    """Where we were reached. The host is one of those that are allowed here."""
-    split = urlsplit(call.origin)
-    return f"{call.scope['scheme']}://{call.headers.get('host', split.netloc)}"
+    """Where we were reached. The host is one of those that are allowed here. Raises ValidationError."""
+    host = call.headers.get("host", "")
+    if not _HOST.fullmatch(host):
+        raise ValidationError("expected a Host header of a name and a port. Set POLLUX_PUBLIC_URL if it is a proxy's")
+    return f"{call.scope['scheme']}://{host}"
 
 
-def _cookie(runtime: Runtime, value: str, seconds: int) -> str:
+def _cookie(runtime: Runtime, state: str, value: str, seconds: int) -> str:
+    # Browsers let nobody else set a __Host- cookie: no page of a neighbour, below the same domain or at another port.
+    path = "/" if runtime.secure_cookies else urlsplit(runtime.public_url or "").path + CALLBACK
     # Lax, not Strict: it has to come along when Google sends the browser back.
-    parts = [f"{COOKIE}={value}", f"Path={CALLBACK}", "HttpOnly", "SameSite=Lax", f"Max-Age={seconds}"]
+    parts = [f"{_cookie_name(runtime, state)}={value}", f"Path={path}", "HttpOnly", "SameSite=Lax"]
+    parts.append(f"Max-Age={seconds}")
     return "; ".join([*parts, "Secure"] if runtime.secure_cookies else parts)
+
+
+def _cookie_name(runtime: Runtime, state: str) -> str:
+    own = hashlib.sha256(state.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{'__Host-' if runtime.secure_cookies else ''}{COOKIE}_{own}"
 
 
 def _is_a_page(headers: Headers) -> bool:
@@ -141,5 +159,6 @@ def _is_a_page(headers: Headers) -> bool:
     return "text/html" in headers.get("accept", "")
 
 
-def _page(title: str, text: str, *, status: int = 200, headers: dict[str, str]) -> HTMLResponse:
-    return HTMLResponse(PAGE.format(title=escape(title), text=escape(text)), status, headers)
+def _page(runtime: Runtime, title: str, text: str, *, status: int = 200, headers: dict[str, str]) -> HTMLResponse:
+    home = f"{runtime.public_url or ''}/"
+    return HTMLResponse(PAGE.format(title=escape(title), text=escape(text), home=escape(home)), status, headers)

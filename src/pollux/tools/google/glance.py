@@ -24,6 +24,8 @@ _LINK = re.compile(rf"(?:(?:https?|ftp):[/\\]*|[/\\]{{2}}){_HOST}", re.IGNORECAS
 _VALUE = re.compile(r"""=[ \t\n]*(["']).*?\1""", re.DOTALL)
 # Only what a browser takes for a tag: "a < b > c" is text.
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+# No character's number has more digits than these. Python refuses to read thousands of them, where browsers do.
+_NUMBER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 
 
 def visible(text: str) -> str:
@@ -80,7 +82,7 @@ def excerpt(text: str, *, limit: int) -> str:
 
 def words(markup: str) -> str:
     """The words of some HTML, tags taken off. Styles and comments may stay: better too much than something hidden."""
-    spaced = html.unescape(_TAG.sub(" ", markup))
+    spaced = _unescaped(_TAG.sub(" ", markup))
     return " ".join(spaced.split())
 
 
@@ -107,9 +109,14 @@ def _more(people: int, *, domains: int) -> str:
 
 def _hosts(text: str) -> list[str]:
     """Hosts in the order they come, also where a link is written as character references or broken by newlines."""
-    plain = _VALUE.sub(lambda value: re.sub(r"[\t\n]", "", value[0]), html.unescape(text)) if "<" in text else text
+    plain = _VALUE.sub(lambda value: re.sub(r"[\t\n]", "", value[0]), _unescaped(text)) if "<" in text else text
     hosts = (found[1].rpartition("@")[2].rstrip(".,;:!").lower() for found in _LINK.finditer(plain))
     return [host for host in hosts if "." in host or ":" in host or host == "localhost"]
+
+
+def _unescaped(text: str) -> str:
+    """The text with its character references read."""
+    return html.unescape(_NUMBER.sub(r"&#\1", text))
 
 
 def _both_forms(host: str) -> str:

@@ -31,6 +31,8 @@ class Begun:
     """Where to send the browser, and what to put into a cookie of it until it comes back."""
 
     url: str = field(repr=False)
+    state: str = field(repr=False)
+    """What the browser comes back with: it tells one beginning from another."""
     binding: str = field(repr=False)
     expires_at: Instant
 
@@ -115,7 +117,7 @@ class GoogleOAuth:
             include_granted_scopes="true",
             **optional,
         )
-        return Begun(url, consent.binding.reveal(), consent.expires_at)
+        return Begun(url, state, consent.binding.reveal(), consent.expires_at)
 
     async def finish(
         self,

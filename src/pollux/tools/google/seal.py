@@ -5,6 +5,7 @@ no other. The first key seals and all of them open: to change keys, put the new 
 take the old one away.
 """
 
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from pollux.core.frozen import frozen
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+logger = logging.getLogger(__name__)
 
 VERSION = b"\x01"
 ID_BYTES = 8
@@ -61,6 +64,8 @@ class Sealer:
 
     def sealed(self, plain: bytes, *, user: str, name: str) -> bytes:
         """The bytes for this owner under this name, readable by nobody without the key."""
+        # A former key may be one that somebody has stolen: what is new does not go under it.
+        self._look_again()
         key = self._keys[0]
         head = VERSION + key.id + secrets.token_bytes(NONCE_BYTES)
         return head + key.cipher.encrypt(_nonce(head), plain, _bound(head, user, name))
@@ -71,8 +76,8 @@ class Sealer:
 
         head = blob[:HEAD_BYTES]
         fitting = self._fitting(head)
-        if not fitting and self._renew is not None:
-            self._secrets, self._made = tuple(self._renew()), ()
+        if not fitting:
+            self._look_again()
             fitting = self._fitting(head)
         if not fitting:
             raise SealError(
@@ -92,6 +97,18 @@ class Sealer:
     def is_current(self, blob: bytes) -> bool:
         """Whether the first key sealed it. If not, whoever opens it should seal it anew."""
         return blob.startswith(VERSION + self._keys[0].id)
+
+    def _look_again(self) -> None:
+        """Take the keys as they are now. Where they cannot be read, those from before still serve."""
+        if self._renew is None:
+            return
+        try:
+            found = tuple(self._renew())
+        except PolluxError as problem:
+            logger.warning("the keys to seal with could not be read again: %s", problem)
+            return
+        if found != self._secrets:
+            self._secrets, self._made = found, ()
 
     def _fitting(self, head: bytes) -> list[_Key]:
         return [key for key in self._keys if head[:-NONCE_BYTES] == VERSION + key.id]
