@@ -1,7 +1,8 @@
-"""Customers who want a mail sent whatever becomes of the server, and the law that it is held to.
+"""Customers who want something done whatever becomes of the server, and the law that it is held to.
 
 A customer keeps what they were told. A server may die under any request of theirs; they ask the next one again with the
-same Idempotency-Key, and approve what still waits. What was acknowledged they do not expect to be asked again.
+same Idempotency-Key, and approve what still waits. What was acknowledged they do not expect to be asked again. What was
+really done, a world outside of the servers knows.
 """
 
 import asyncio
@@ -9,23 +10,22 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL, SIGTERM
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import aiohttp
 from tests.crash.lab import Child, Lab, Place, Trace
 from tests.crash.outside import Point
+from tests.http.crash_road import Road, Travel
 from tests.http.crash_worker import ready_file
 from tests.http.site import Person
 
 PATIENCE = 45.0
 RESTART_SECONDS = 30.0
 POLL_SECONDS = 0.005
-PROMPT = "email Bob the report"
-MAIL = {"to": "bob@example.com", "subject": "Report", "body": "Here is the report."}
 Route = Literal["/api/agent/run", "/api/agent/run/stream"]
 RUN: Route = "/api/agent/run"
 STREAM: Route = "/api/agent/run/stream"
@@ -44,13 +44,22 @@ class Sync:
 KEYS = ""
 """The drafts of the keys have names that nobody knows before. They are the first that the main thread syncs."""
 
-Kill = tuple[Point, int] | Sync
+Kill = tuple[Point, int] | Sync | Travel
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody asks for, and the arguments that they are then asked about."""
+
+    prompt: str
+    args: Mapping[str, Any]
 
 
 @dataclass
 class Customer:
     """Somebody with one wish, and what they were told so far."""
 
+    wish: Wish
     name: str = "ada"
     route: Route = RUN
     run_id: str = ""
@@ -60,6 +69,7 @@ class Customer:
     """They sent their approval; whether it arrived they may not know."""
     is_acknowledged: bool = False
     is_told_completed: bool = False
+    error: str | None = None
     problems: list[str] = field(default_factory=list[str])
 
     @property
@@ -67,25 +77,26 @@ class Customer:
         return f"token-of-{self.name}-0123456789"
 
     async def deal(self, person: Person) -> None:
-        """Ask for the mail, approve it and see it sent, from wherever the last server left it."""
+        """Ask for it, approve it and see it done, from wherever the last server left it."""
         run = await self._ask(person)
         self._is_told(run["runId"])
         if run["approvals"]:
             run = await self._approve(person, run)
         self.is_told_completed = run["status"] == "completed"
+        self.error = run["errorCode"]
         if not self.is_told_completed:
-            self.blame(f"it ended {run['state']} ({run['errorCode']})")
+            self.blame(f"it ended {run['state']} ({self.error})")
 
     def blame(self, what: str) -> None:
         self.problems.append(f"{self.name}'s run {self.run_id}: {what}")
 
     async def _ask(self, person: Person) -> dict[str, Any]:
-        headers = {"Idempotency-Key": "the-report"}
+        headers = {"Idempotency-Key": "the-wish"}
         if self.route == RUN:
-            got = await person.post(self.route, {"prompt": PROMPT}, headers=headers)
+            got = await person.post(self.route, {"prompt": self.wish.prompt}, headers=headers)
             assert got.status == 200, got
             return got.body
-        async with person.open("POST", self.route, {"prompt": PROMPT}, headers) as response:
+        async with person.open("POST", self.route, {"prompt": self.wish.prompt}, headers) as response:
             assert response.status == 200, await response.read()
             line: dict[str, Any] = {}
             async for raw in response.content:
@@ -104,7 +115,7 @@ class Customer:
         self.approval_id, self.action_id = approval["id"], action["id"]
         if self.is_acknowledged:
             self.blame("its approval was acknowledged, but is asked for again")
-        if approval["args"] != MAIL:
+        if approval["args"] != self.wish.args:
             self.blame(f"it asks about {approval['args']}")
         self.has_approved = True
         got = await person.resolve(self.approval_id)
@@ -113,14 +124,38 @@ class Customer:
         return got.body["run"]
 
 
+class World(Protocol):
+    """What lies outside of the servers. It outlives them all, and knows what they did in it."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """How a server finds it."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """What the model is offered."""
+        ...
+
+    def times(self, customer: Customer) -> int:
+        """How often the customer's action was done, just as it was approved."""
+        ...
+
+    def oddities(self, customers: Sequence[Customer]) -> Iterator[str]:
+        """What is there that none of these customers wanted, in words."""
+        ...
+
+
 @dataclass
 class Shop:
     """A home, its customers, and one server after the other."""
 
     lab: Lab
     place: Place
-    model: str
+    world: World
     customers: list[Customer]
+    road: Road | None = None
+    """The way that every server's requests take into the world, where it is known."""
     calls: int = 3
     """So many model calls a run may make. Those that a kill interrupted count."""
 
@@ -131,6 +166,8 @@ class Shop:
         """
         trace = self._trace(kill) if isinstance(kill, Sync) else None
         async with self._server(at=kill if isinstance(kill, tuple) else None, trace=trace) as child:
+            if self.road is not None:
+                self.road.watch(child, kill if isinstance(kill, Travel) else None)
             if seconds is not None:
                 asyncio.get_running_loop().call_later(seconds, child.send, SIGKILL)
             visiting = asyncio.create_task(self._visit(child))
@@ -159,28 +196,13 @@ class Shop:
             assert code == 0, (code, self.place.log[-4000:])
         return seconds
 
-    @property
-    def outbox(self) -> Path:
-        return self.place.home / "outbox.jsonl"
-
-    def mails(self) -> list[dict[str, Any]]:
-        """What was sent."""
-        return [json.loads(line) for line in self.outbox.read_text().splitlines()] if self.outbox.exists() else []
-
-    def sent(self, action_id: str) -> int:
-        return sum(mail["id"] == action_id for mail in self.mails())
-
     def problems(self) -> Iterator[str]:
         """Every promise that was broken, in words, once everybody should be content."""
         for customer in self.customers:
             yield from customer.problems
-            if (times := self.sent(customer.action_id)) != 1:
-                yield f"{customer.name}'s run {customer.run_id}: completed, but its mail was sent {times} times"
-        if len(self.mails()) > len(self.customers):
-            yield f"{len(self.mails())} mails were sent for {len(self.customers)} wishes"
-        for mail in self.mails():
-            if {name: mail[name] for name in MAIL} != MAIL:
-                yield f"{mail['id']}: another mail was sent than the one that was approved"
+            if (times := self.world.times(customer)) != 1:
+                yield f"{customer.name}'s run {customer.run_id}: completed, but done {times} times"
+        yield from self.world.oddities(self.customers)
         yield from (line for line in self.place.log.splitlines() if " ERROR " in line or " CRITICAL " in line)
 
     def syncs(self) -> Counter[str]:
@@ -205,8 +227,8 @@ class Shop:
     async def _deal(self, customer: Customer, person: Person) -> None:
         with contextlib.suppress(aiohttp.ClientError, ConnectionError):
             await customer.deal(person)
-        if customer.is_told_completed and not self.sent(customer.action_id):
-            customer.blame("it was told as completed before the mail was sent")
+        if customer.is_told_completed and not self.world.times(customer):
+            customer.blame("it was told as completed before it was done")
 
     async def _look(self, customer: Customer, person: Person) -> None:
         """What became of a run without anybody doing anything."""
@@ -216,15 +238,15 @@ class Shop:
         if not rows:
             return
         run = await _settled(person, rows[0]["runId"])
-        sent = sum(self.sent(action["id"]) for action in run["actions"])
-        if run["state"] == "awaiting_confirmation" and not run["approvals"]:
-            customer.blame("it waits, and nobody knows for what")
-        if sent and not customer.has_approved:
-            customer.blame("its mail was sent without leave")
-        if customer.is_acknowledged and not sent:
-            customer.blame("its approval was acknowledged, but the mail was not sent after the restart")
         customer.action_id = customer.action_id or run["actions"][0]["id"]
         customer.approval_id = customer.approval_id or run["actions"][0]["approvalId"]
+        times = self.world.times(customer)
+        if run["state"] == "awaiting_confirmation" and not run["approvals"]:
+            customer.blame("it waits, and nobody knows for what")
+        if times and not customer.has_approved:
+            customer.blame("it was done without leave")
+        if customer.is_acknowledged and not times:
+            customer.blame("its approval was acknowledged, but it was not done after the restart")
 
     async def _url(self, child: Child) -> str:
         """Where it listens; nothing if it died before."""
@@ -248,13 +270,9 @@ class Shop:
         self._tracer_log().write_text("")
         tokens = ",".join(f"{customer.name}:{customer.token}" for customer in self.customers)
         config = self.place.outside.directory / "pollux.toml"
-        config.write_text(f"[profiles.default]\nlimits = {{ model_calls = {self.calls} }}\n")
-        environ = {
-            "POLLUX_TOKENS": tokens,
-            "POLLUX_CONFIG": str(config),
-            "GEMINI_API_KEY": "a-key",
-            "GOOGLE_GEMINI_BASE_URL": self.model,
-        }
+        offered = ", ".join(f'"{tool}"' for tool in self.world.tools)
+        config.write_text(f"[profiles.default]\ntools = [{offered}]\nlimits = {{ model_calls = {self.calls} }}\n")
+        environ = {**self.world.environ, "POLLUX_TOKENS": tokens, "POLLUX_CONFIG": str(config)}
         child = await self.lab.spawn("serve", self.place, environ=environ, **fault)
         try:
             async with asyncio.timeout(PATIENCE):
@@ -282,7 +300,8 @@ async def _settled(person: Person, run_id: str) -> dict[str, Any]:
             run = (await person.get(f"/api/agent/runs/{run_id}")).body
             if run["approvals"] or run["state"] in ("completed", "failed", "cancelled"):
                 return run
-            await asyncio.sleep(POLL_SECONDS * 4)
+            # A look at the world may take a while; whoever asks too often is asked to wait.
+            await asyncio.sleep(POLL_SECONDS * 10)
 
 
 async def _against_the_law(customer: Customer, person: Person) -> AsyncIterator[str]:

@@ -41,7 +41,7 @@ def work(job: Job) -> None:
 
 
 def _arm(fault: Fault) -> None:
-    """In this process alone: whoever opens the store gets one with a fault around its commits."""
+    """In this process alone: whoever opens the store gets one with a fault around its commits, secrets among them."""
     commit = SqliteStore.commit
 
     async def faulty(self: SqliteStore, change: Change) -> None:

@@ -46,7 +46,7 @@ from pollux.engine.feed import Item
 from pollux.engine.ledger import Facts, Ledger, patiently, revocation
 from pollux.engine.model import Providers
 from pollux.engine.perform import plain
-from pollux.engine.ports import AuditFact, Change, Clock, Dispatcher, Ids, Store
+from pollux.engine.ports import Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
 from pollux.engine.system import SystemClock
@@ -287,10 +287,6 @@ class Engine:
         if grant is None:
             raise NotFound(f"there is no grant {grant_id!r}")
         await self._store.commit(revocation(grant, by=by, at=self.clock.now()))
-
-    async def record_access(self, kind: Literal["connected", "disconnected"], user: UserId, *, by: str) -> None:
-        """Put into the audit that a user gave, or took back, an account elsewhere."""
-        await self._store.commit(Change(audit=(AuditFact(at=self.clock.now(), kind=kind, user=user, by=by),)))
 
     async def cancel(self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user") -> Run:
         """Stop the run and its children. Returns at once; what is in flight ends first."""

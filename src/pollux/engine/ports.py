@@ -100,6 +100,8 @@ class Change:
     grants: tuple[Grant, ...] = ()
     revoked: tuple[GrantId, ...] = ()
     audit: tuple[AuditFact, ...] = ()
+    secrets: tuple[tuple[UserId, str, bytes | None], ...] = ()
+    """What users entrust, by name, sealed; None takes it back."""
 
 
 GENESIS = "0" * 64
@@ -219,9 +221,11 @@ class Store(Protocol):
         """What the user has entrusted under this name, sealed: a store cannot read it."""
         ...
 
-    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None: ...
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
+        """Keep it, in one step with the line of the audit that tells of it."""
+        ...
 
-    async def drop_secret(self, user: UserId, name: str) -> None: ...
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None: ...
 
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         """Everybody's of this name: what a change of keys has to seal anew."""

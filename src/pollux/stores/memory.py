@@ -84,6 +84,10 @@ class MemoryStore:
             self._approvals[approval.approval_id] = approval
         for grant in change.grants:
             self._grants[grant.id] = grant
+        for user, name, sealed in change.secrets:
+            self._secrets.pop((user, name), None)
+            if sealed is not None:
+                self._secrets[user, name] = sealed
         for grant_id in change.revoked:
             self._grants.pop(grant_id, None)
         if change.audit:
@@ -147,11 +151,11 @@ class MemoryStore:
     async def secret(self, user: UserId, name: str) -> bytes | None:
         return self._secrets.get((user, name))
 
-    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
-        self._secrets[user, name] = sealed
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, sealed),), audit=(fact,) if fact else ()))
 
-    async def drop_secret(self, user: UserId, name: str) -> None:
-        self._secrets.pop((user, name), None)
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, None),), audit=(fact,) if fact else ()))
 
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         return sorted((user, sealed) for (user, called), sealed in self._secrets.items() if called == name)

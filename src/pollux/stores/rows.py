@@ -53,8 +53,8 @@ _PUT_AUDIT = f"INSERT INTO audit ({', '.join(AUDIT)}, seal) VALUES ({', '.join('
 _MOVE_THREAD = (
     "UPDATE threads SET head = ?, open_run = ?, context_tokens = ?, updated_at = ?, sources = ? WHERE thread_id = ?"
 )
-KEEP_SECRET = "INSERT OR REPLACE INTO secrets (user, name, sealed) VALUES (?, ?, ?)"
-DROP_SECRET = "DELETE FROM secrets WHERE user = ? AND name = ?"
+_KEEP_SECRET = "INSERT OR REPLACE INTO secrets (user, name, sealed) VALUES (?, ?, ?)"
+_DROP_SECRET = "DELETE FROM secrets WHERE user = ? AND name = ?"
 _GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ?"
 _GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
 _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
@@ -112,6 +112,7 @@ def _check_text(change: Change) -> None:
     if change.thread:
         said.append(change.thread.user + change.thread.title + change.thread.id + change.thread.project)
     said += [grant.tool + grant.subject for grant in change.grants]
+    said += [user + name for user, name, _ in change.secrets]
     try:
         "".join(said).encode()
     except UnicodeEncodeError:
@@ -137,6 +138,9 @@ def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     _put_all(db, _PUT_APPROVAL, [_approval_values(row) for row in change.approvals])
     _put_all(db, _PUT_GRANT, [_grant_values(grant) for grant in change.grants])
     _put_all(db, "DELETE FROM grants WHERE grant_id = ?", [(grant_id,) for grant_id in change.revoked])
+    for user, name, sealed in change.secrets:
+        statement, values = (_DROP_SECRET, (user, name)) if sealed is None else (_KEEP_SECRET, (user, name, sealed))
+        db.execute(statement, values)
     _put_all(db, _PUT_AUDIT, [(*_audit_values(kept.entry), kept.seal) for kept in entries])
 
 

@@ -18,7 +18,7 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run
 from pollux.core.thread import Thread, ThreadEvent
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditReport, Change, Recorded, RunRow
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
 from pollux.stores import reading, rows
 from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
@@ -156,11 +156,11 @@ class SqliteStore:
     async def secret(self, user: UserId, name: str) -> bytes | None:
         return self._read(lambda db: reading.secret(db, user, name))
 
-    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
-        await self._opened().call(lambda db: db.execute(rows.KEEP_SECRET, (user, name, sealed)) and None)
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, sealed),), audit=(fact,) if fact else ()))
 
-    async def drop_secret(self, user: UserId, name: str) -> None:
-        await self._opened().call(lambda db: db.execute(rows.DROP_SECRET, (user, name)) and None)
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, None),), audit=(fact,) if fact else ()))
 
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         return await self._reading(lambda db: reading.secrets(db, name), is_short=False)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pollux.core.ids import UserId
+from pollux.engine.ports import AuditFact
 
 
 class KeptSecrets:
@@ -14,10 +15,10 @@ class KeptSecrets:
     async def secret(self, user: UserId, name: str) -> bytes | None:
         return self.blobs.get((user, name))
 
-    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None:
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
         self.blobs[user, name] = sealed
 
-    async def drop_secret(self, user: UserId, name: str) -> None:
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None:
         self.blobs.pop((user, name), None)
 
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:

@@ -21,6 +21,8 @@ from pollux.tools.google.scopes import CALENDAR
 EVENTS: Final = "/calendar/v3/calendars/primary/events"
 TIMEOUT: Final = 120.0
 INSERT_DELAYS: Final = (0.5, 1.0, 2.0)
+AGAIN_DELAYS: Final = (1.0, 2.0, 4.0, 8.0)
+"""After a crash: a machine that starts again may be up before its network is."""
 LOOK_DELAYS: Final = (0.0, 1.0, 2.0)
 """What was asked for a moment ago may still be on its way."""
 
@@ -58,7 +60,7 @@ class CalendarEventCreate:
         wanted = event.resource(args, id=event_id(context.key))
         query = {"sendUpdates": str(args["notify"])}
         lost: list[Lost] = []
-        for delay in INSERT_DELAYS:
+        for delay in INSERT_DELAYS if context.attempt == 1 else AGAIN_DELAYS:
             try:
                 return _result(await self._api.post(context.user, CALENDAR, EVENTS, query, json=wanted))
             except Lost as problem:

@@ -14,6 +14,7 @@ import msgspec
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 from pollux.core.redact import MASK, Secret
+from pollux.engine.ports import AuditFact
 from pollux.tools.google.ports import Secrets
 from pollux.tools.google.seal import Sealer, SealError
 
@@ -91,15 +92,15 @@ class Connections:
             await self._reseal(user)
         return connection
 
-    async def put(self, user: UserId, connection: Connection) -> None:
-        """Keep it, in place of whatever there was."""
+    async def put(self, user: UserId, connection: Connection, *, fact: AuditFact | None = None) -> None:
+        """Keep it, in place of whatever there was, with what the audit says of it."""
         async with self._turn(user):
-            await self._keep(user, connection)
+            await self._keep(user, connection, fact)
 
-    async def drop(self, user: UserId) -> None:
+    async def drop(self, user: UserId, *, fact: AuditFact | None = None) -> None:
         """Forget it. Nothing to forget is fine."""
         async with self._turn(user):
-            await self._secrets.drop_secret(user, NAME)
+            await self._secrets.drop_secret(user, NAME, fact=fact)
 
     async def follow(self, user: UserId, used: Connection, by: Connection | None) -> Connection | None:
         """Put `by` where `used` was, or drop it; unless somebody has connected anew or gone meanwhile.
@@ -142,8 +143,9 @@ class Connections:
             await self._keep(user, self._opened(user, blob))
             return True
 
-    async def _keep(self, user: UserId, connection: Connection) -> None:
-        await self._secrets.keep_secret(user, NAME, self._sealer.sealed(connection.to_bytes(), user=user, name=NAME))
+    async def _keep(self, user: UserId, connection: Connection, fact: AuditFact | None = None) -> None:
+        sealed = self._sealer.sealed(connection.to_bytes(), user=user, name=NAME)
+        await self._secrets.keep_secret(user, NAME, sealed, fact=fact)
 
     def _opened(self, user: UserId, blob: bytes) -> Connection:
         return Connection.from_bytes(self._sealer.opened(blob, user=user, name=NAME))

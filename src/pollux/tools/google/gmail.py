@@ -12,7 +12,7 @@ by hand is found in Sent like ours; one that was deleted is a case for the perso
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from pollux.tools.google.scopes import GMAIL
 
 TIMEOUT: Final = 120.0
 LOOK_SECONDS: Final = 25.0
+LOOK_DELAYS: Final = (2.0, 4.0, 6.0)
 CREATE_DELAYS: Final = (1.0, 2.0, 4.0)
 SEND_DELAYS: Final = (1.0, 2.0, 4.0)
 SENT_DELAYS: Final = (0.0, 1.0, 2.0, 4.0)
@@ -90,7 +91,7 @@ class GmailSend:
         looking = _Sending(Mailbox(self._api, context.user), context, args, self._pause, self._now)
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                if await looking.is_there(draft):
+                if await self._patiently(lambda: looking.is_there(draft)):
                     return Reconciled("not_done")
                 return Reconciled("done", _result(await looking.in_sent(draft), args))
         except TimeoutError:
@@ -98,6 +99,15 @@ class GmailSend:
         except (PolluxError, Lost, Refused) as problem:
             said = str(problem) if _is_unknown(problem) else _unknown(context, draft, str(problem))
             return Reconciled("unknown", detail=said)
+
+    async def _patiently(self, look: Callable[[], Awaitable[bool]]) -> bool:
+        """A machine that starts again may be up before its network is: that is no reason to ask a person."""
+        for delay in LOOK_DELAYS:
+            try:
+                return await look()
+            except (Lost, ToolExecutionError):
+                await self._pause(delay)
+        return await look()
 
 
 class _Sending:
@@ -215,9 +225,10 @@ class _Sending:
                 # Google is busy, or gives us no token: that speaks of this request alone.
                 if not lost:
                     raise ToolExecutionError(f"{problem}. {_STAYS}") from None
-            except AuthError:
+            except AuthError as problem:
                 if not lost:
-                    raise
+                    # Whoever connects again and asks again finds two of them: better to hear of the first.
+                    raise AuthError(f"{problem}. {_STAYS}", connect_url=problem.connect_url) from None
             await self._pause(delay)
             if not await self._is_as_approved(draft):
                 return await self.in_sent(draft)

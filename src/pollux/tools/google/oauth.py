@@ -13,6 +13,7 @@ from pollux.core.errors import AuthError, ToolExecutionError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 from pollux.core.redact import Secret
+from pollux.engine.ports import AuditFact
 from pollux.tools.google.connection import Connection, Connections
 from pollux.tools.google.consent import Consent, Consents
 from pollux.tools.google.endpoint import Endpoint, Granted, Refused, Unreached
@@ -156,7 +157,7 @@ class GoogleOAuth:
                 raise misconfigured(refused)
             case Unreached(why):
                 raise ToolExecutionError(f"nothing was connected, since Google gave no answer: {why}. Connect again")
-        await self._connections.put(consent.user, connection)
+        await self._connections.put(consent.user, connection, fact=self._fact("connected", consent.user))
         missing = _lacking(consent.scopes, connection.scopes)
         return Finished(consent.user, connection.email, connection.scopes, missing)
 
@@ -176,6 +177,9 @@ class GoogleOAuth:
             return self._usable(await self._renewals.renewed(user, stale=stale), scopes).access_token
         except SealError as problem:
             raise AuthError(str(problem), connect_url=self._connect_url(scopes)) from None
+
+    def _fact(self, kind: str, user: UserId) -> AuditFact:
+        return AuditFact(at=self._now(), kind=kind, user=user, tool_name="google", by=user)
 
     def refusal(self, scopes: frozenset[str]) -> AuthError:
         """The error for a token that Google says lacks these scopes."""
@@ -205,7 +209,7 @@ class GoogleOAuth:
         try:
             at_google = held is not None and await self._endpoint.revoke(held.refresh_token)
         finally:
-            await self._connections.drop(user)
+            await self._connections.drop(user, fact=self._fact("disconnected", user))
         if at_google:
             return Revoked(True, True, "the Google account is disconnected")
         return Revoked(

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pollux.core.ids import UserId
 from pollux.core.redact import Secret
+from pollux.engine.ports import AuditFact
 
 
 class Response(Protocol):
@@ -57,9 +58,11 @@ class Secrets(Protocol):
 
     async def secret(self, user: UserId, name: str) -> bytes | None: ...
 
-    async def keep_secret(self, user: UserId, name: str, sealed: bytes) -> None: ...
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
+        """Keep it, in one step with the line of the audit that tells of it."""
+        ...
 
-    async def drop_secret(self, user: UserId, name: str) -> None: ...
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None: ...
 
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         """Everybody's of this name: what a change of keys has to seal anew."""
