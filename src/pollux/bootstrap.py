@@ -1,7 +1,9 @@
 """The composition root: the only module that picks adapters. Everything is made from settings, nothing is guessed."""
 
+import fcntl
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 KEY_BYTES = 32
 SHORTEST_KEY = 16
 """Of a key that a person chose."""
+# Not what a change of keys was writing when it was killed: that has letters, or twelve digits.
+_FORMER = re.compile(r"seal\.key\.([1-9][0-9]{0,8})")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
 
 
@@ -110,16 +114,20 @@ def _heads_of(store: Path, home: Path) -> Path:
 
 def seal_keys(settings: Settings) -> tuple[bytes, ...]:
     """The key that seals, then those that sealed before and still open. Raises ConfigError."""
-    if settings.seal_key is None:
-        make_home(settings.home)
-        former = sorted(settings.home.glob("seal.key.[0-9]*"), key=_number, reverse=True)
-        return (read_key(settings.home / "seal.key"), *map(read_key, former))
     old = settings.old_seal_keys.reveal().split(",") if settings.old_seal_keys else []
-    keys = [settings.seal_key.reveal().encode(), *(key.strip().encode() for key in old if key.strip())]
+    keys = [key.strip().encode() for key in old if key.strip()]
+    if settings.seal_key is not None:
+        keys.insert(0, settings.seal_key.reveal().encode())
     if any(len(key) < SHORTEST_KEY for key in keys):
         # Whoever has one cookie can try keys against it for as long as they like.
         raise ConfigError(f"POLLUX_SEAL_KEY must hold at least {SHORTEST_KEY} bytes. `openssl rand -hex 32` makes one")
-    return tuple(keys)
+    if settings.seal_key is None:
+        make_home(settings.home)
+    # Whoever moves from the file to the environment, or back, has sealed with what lies there.
+    files = [settings.home / "seal.key"] if settings.seal_key is None or (settings.home / "seal.key").exists() else []
+    files += [settings.home / f"seal.key.{number}" for number in reversed(_former(settings.home))]
+    own = [read_key(path) for path in files]
+    return (*keys, *own) if settings.seal_key is not None else (*own, *keys)
 
 
 def new_seal_key(settings: Settings) -> Path:
@@ -129,23 +137,31 @@ def new_seal_key(settings: Settings) -> Path:
             "the key is in POLLUX_SEAL_KEY. Put a new one there and the former one into POLLUX_OLD_SEAL_KEYS, then run"
             " `pollux keys reseal`"
         )
+    make_home(settings.home)
     present = settings.home / "seal.key"
-    former = [_number(path) for path in settings.home.glob("seal.key.[0-9]*")]
-    kept = settings.home / f"seal.key.{max(former, default=0) + 1}"
     try:
-        # The former one first, under both names: whenever this stops, everything that was sealed can be opened.
-        _put_first(kept, read_key(present))
-        draft = settings.home / f"seal.key-{secrets.token_hex(6)}"
-        _put_first(draft, secrets.token_bytes(KEY_BYTES))
-        draft.replace(present)
+        # Of two who change keys at once, the second must find what the first has put there: else that one is lost.
+        with open(settings.home / "seal.key-lock", "wb", opener=_privately) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            kept = settings.home / f"seal.key.{max(_former(settings.home), default=0) + 1}"
+            # The former one first, under both names: whenever this stops, everything that was sealed can be opened.
+            _put_first(kept, read_key(present))
+            draft = settings.home / f"seal.key-{secrets.token_hex(6)}"
+            _put_first(draft, secrets.token_bytes(KEY_BYTES))
+            draft.replace(present)
     except OSError as error:
         raise ConfigError(f"{settings.home} cannot be written ({error.strerror}). Check POLLUX_HOME") from error
     return kept
 
 
-def _number(path: Path) -> int:
-    digits = path.name.removeprefix("seal.key.")
-    return int(digits) if digits.isdecimal() else 0
+def _former(home: Path) -> list[int]:
+    """The numbers of the former keys, oldest first."""
+    names = os.listdir(home) if home.is_dir() else []
+    return sorted(int(found[1]) for name in names if (found := _FORMER.fullmatch(name)))
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 @asynccontextmanager

@@ -140,7 +140,9 @@ def check_place(
     if len(given) != 1:
         raise HttpError(400, "bad_host", "expected one Host header")
     host = given[0].strip().lower()
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    name, _, port = (host, "", "") if host.endswith("]") or ":" not in host else host.rpartition(":")
+    if port and not (port.isascii() and port.isdigit()):
+        raise HttpError(403, "bad_host", "expected a Host header of a name and a port")
     if hosts is not None and name not in hosts:
         # A name that leads here by somebody else's DNS: the page behind it is theirs.
         raise HttpError(403, "bad_host", "this host name is not served here. POLLUX_ALLOWED_HOSTS names those that are")

@@ -28,8 +28,14 @@ def main(argv: list[str]) -> int:
         teller.talk(f"there is a new key; the former one is {former.name} beside it, and still opens what it sealed")
     count = complete(_reseal(settings))
     teller.talk(f"{count} {'connection' if count == 1 else 'connections'} sealed anew")
-    teller.talk("a `pollux serve` that is running uses the new key for accounts now, and for browsers once restarted")
+    teller.talk(_what_servers_need(settings))
     return 0
+
+
+def _what_servers_need(settings: "Settings") -> str:
+    if settings.seal_key is not None:
+        return "a `pollux serve` that runs with other keys cannot open them: start it again with these"
+    return "a `pollux serve` that is running uses the new key for accounts now, and for browsers once restarted"
 
 
 async def _reseal(settings: "Settings") -> int:

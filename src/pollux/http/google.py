@@ -1,8 +1,9 @@
 """A user's Google account: connect it, see what it grants, give it back.
 
-The browser that begins is the one that must come back: it carries a cookie in between, which other sites cannot set and
-the session's own cannot replace, since that one does not travel along when Google sends the browser back here. Every
-beginning has a cookie of its own, so that two tabs do not get into each other's way.
+The user who begins is the one who must come back. The session's cookie does not travel along when Google sends the
+browser here, so that a page of ours leads it here once more: then it does. A browser without a session is known by
+another cookie, which it got when it began; every beginning has one of its own, so that two tabs do not get into each
+other's way. That cookie alone would not do: without TLS, pages at another port of this host can set it.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse
 
+from pollux.asgi.door import is_from_elsewhere
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import Unavailable, rendered
 from pollux.core.errors import AuthError, PolluxError, ToolExecutionError, ValidationError
@@ -28,6 +30,15 @@ CALLBACK = "/api/google/callback"
 COOKIE = "pollux_google"
 # What an address can be made of: the host alone was held against those that are allowed.
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+# By another address than its own: a browser may take that for a reload, which says again where it came from first.
+ONCE_MORE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Pollux</title><meta name="color-scheme" content="light dark">
+<meta http-equiv="refresh" content="0;url=?{query}&amp;from=here"></head>
+<body><p><a href="?{query}&amp;from=here">Go on</a></p></body>
+</html>
+"""
 PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -57,13 +68,15 @@ async def connect(runtime: Runtime, call: Call) -> Answer:
 
 async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
     """Where Google sends the browser back to."""
-    google, query = _configured(runtime), call.query
+    google, query, shown = _configured(runtime), call.query, await _shown(runtime, call)
+    if shown is None and _is_a_page(call.headers) and is_from_elsewhere(call.headers):
+        return HTMLResponse(ONCE_MORE.format(query=escape(call.scope["query_string"].decode("latin-1"))))
     cleared = {"set-cookie": _cookie(runtime, query.state, "", 0)}
     try:
         finished = await google.oauth.finish(
             query.state,
             query.code,
-            user=await _shown(runtime, call),
+            user=shown,
             binding=cookie_parser(call.headers.get("cookie", "")).get(_cookie_name(runtime, query.state)),
             error=query.error or None,
         )
@@ -72,10 +85,9 @@ async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
             problem = Unavailable(str(problem))
         if not _is_a_page(call.headers):
             raise problem from None
-        status, _, document = rendered(problem, "")
+        status, _, document = rendered(problem, "google callback")
         text = f"{document['error']['message']}."
         return _page(runtime, "Nothing was connected", text, status=status, headers=cleared)
-    await runtime.engine.record_access("connected", finished.user, by=finished.user)
     tools = sorted(tools_within(finished.scopes))
     missing = sorted(name for name in TOOLS if finished.missing & of_tools([name]))
     view = Connected(email=finished.email, tools=tools, missing=missing)
@@ -110,8 +122,6 @@ async def disconnect(runtime: Runtime, call: Call) -> Disconnected:
         revoked = await _configured(runtime).oauth.revoke(call.user)
     except ToolExecutionError as problem:
         raise Unavailable(str(problem)) from None
-    if revoked.was_connected:
-        await runtime.engine.record_access("disconnected", call.user, by=call.user)
     return Disconnected(was_connected=revoked.was_connected, at_google=revoked.at_google, message=revoked.message)
 
 
