@@ -209,6 +209,7 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
         environ = CANARIES | {
             "POLLUX_TOKENS": f"ada:{ADA},bob:{BOB}",
             "GOOGLE_GEMINI_BASE_URL": emulator.url,
+            "POLLUX_GOOGLE_CLIENT_ID": "canary-client",
             "POLLUX_OIDC_ISSUER": issuer.url,
             "POLLUX_OIDC_AUDIENCE": AUDIENCE,
             "PYTHONPATH": str(tmp_path / "lib"),
