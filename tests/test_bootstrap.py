@@ -85,9 +85,11 @@ def test_the_store_is_a_file_in_the_home_of_its_owner_alone(tmp_path: Path):
     assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700
 
 
-def test_postgresql_is_refused_with_a_reason(tmp_path: Path):
-    with pytest.raises(ConfigError, match="PostgreSQL"):
-        open_store(replace(settings(tmp_path), store=Secret("postgresql://db")))
+def test_an_address_of_postgresql_is_a_store_too_and_one_that_is_none_is_refused_without_its_password(tmp_path: Path):
+    assert type(open_store(replace(settings(tmp_path), store=Secret("postgresql://db")))).__name__ == "PostgresStore"
+    with pytest.raises(ConfigError, match="expected an address like") as caught:
+        open_store(replace(settings(tmp_path), store=Secret("postgresql://me:hunter2@db/x?nonsense=1")))
+    assert "hunter2" not in str(caught.value)
 
 
 async def test_an_engine_made_from_settings_answers(tmp_path: Path):

@@ -89,7 +89,7 @@ def make_engine(
 def open_store(settings: Settings) -> Store:
     """The store that the settings name. It is opened by the engine."""
     if isinstance(settings.store, Secret):
-        raise ConfigError("a PostgreSQL store is not supported by this version. Set POLLUX_STORE to a path")
+        return _postgres(settings.store, settings)
     from pollux.stores.sqlite import SqliteStore
 
     make_home(settings.home)
@@ -102,6 +102,22 @@ def open_store(settings: Settings) -> Store:
         raise ConfigError(f"{settings.store.parent} cannot be made ({error.strerror}). Give another store") from error
     key = read_key(settings.home / "audit.key")
     return SqliteStore(settings.store, key=key, heads=_heads_of(settings.store, settings.home))
+
+
+def _postgres(url: Secret, settings: Settings) -> Store:
+    if not _is_installed("psycopg"):
+        raise ConfigError("a PostgreSQL store needs psycopg: pip install 'pollux[postgres]'")
+    from pollux.stores.postgres.address import Address
+    from pollux.stores.postgres.store import PostgresStore
+
+    make_home(settings.home)
+    try:
+        named = str(Address(url))
+    except ValidationError as problem:
+        raise ConfigError(f"POLLUX_STORE: {problem}") from None
+    heads = settings.home / f"audit-heads.{hashlib.sha256(named.encode()).hexdigest()[:16]}.jsonl"
+    key = read_key(settings.home / "audit.key")
+    return PostgresStore(url, key=key, heads=heads, listen_url=settings.pg_listen_url)
 
 
 def _heads_of(store: Path, home: Path) -> Path:

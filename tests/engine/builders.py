@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from tests.stores.postgres import fresh_database
 
 from pollux.core.errors import StoreError
 from pollux.core.events import Event
@@ -22,6 +25,7 @@ from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Change, Dispatcher, Store
 from pollux.providers.scripted import ScriptedProvider, Step
 from pollux.stores.memory import MemoryStore
+from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 from pollux.testing.clock import FakeClock
 
@@ -37,7 +41,7 @@ MAIL: Mapping[str, JSON] = {
 TO_BOB: dict[str, JSON] = {"to": "bob@example.com", "body": "hello"}
 
 Body = Callable[[ToolContext, dict[str, JSON]], Awaitable[object]]
-Kind = Literal["memory", "sqlite"]
+Kind = Literal["memory", "sqlite", "postgres"]
 
 
 class FakeTool:
@@ -177,6 +181,8 @@ class Lab:
         self.kind: Kind = kind
         self._path = path
         self._memory = MemoryStore(key=KEY)
+        self._database = ExitStack()
+        self._url = self._database.enter_context(fresh_database()) if kind == "postgres" else ""
         self.clock = FakeClock()
         self.ids = CountingIds()
         self.engines: list[Engine] = []
@@ -184,7 +190,13 @@ class Lab:
 
     def store(self) -> Store:
         """The storage, as a process that has just begun would open it."""
-        return self._memory if self.kind == "memory" else SqliteStore(self._path / "pollux.db", key=KEY)
+        match self.kind:
+            case "memory":
+                return self._memory
+            case "sqlite":
+                return SqliteStore(self._path / "pollux.db", key=KEY)
+            case "postgres":
+                return PostgresStore(self._url, key=KEY)
 
     def faulty(self) -> FaultyStore:
         return FaultyStore(self.store())
@@ -226,6 +238,7 @@ class Lab:
             async with asyncio.timeout(1):
                 await engine.close()
         self.engines.clear()
+        self._database.close()
 
 
 async def ask(engine: Engine, prompt: str | Message = "go on", **more: Any) -> Run:

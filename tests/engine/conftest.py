@@ -1,4 +1,4 @@
-"""The lab of every test, on both stores. A test that leaves a task behind fails."""
+"""The lab of every test, on every store. A test that leaves a task behind fails."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ import pytest
 from tests.engine.builders import Kind, Lab
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 

@@ -219,6 +219,8 @@ async def test_a_tool_that_ends_while_the_cancel_is_being_written_keeps_its_resu
     assert (run.status, codes(run), run.actions[0].status) == ("cancelled", [""], "completed")
 
 
+# On PostgreSQL, whoever cancels first asks what others wrote: by then the run may have ended.
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_in_the_very_moment_a_tool_is_about_to_start(lab: Lab):
     tool, store = FakeTool(repeat="once"), lab.faulty()
     engine = await lab.engine(call("look"), tools=[tool], store=store)

@@ -60,9 +60,9 @@ async def test_after_the_first_word_nothing_is_tried_again(lab: Lab):
     assert (failed_with(run), run.text) == ("stream_interrupted", "")
 
 
-@pytest.mark.parametrize(("kind", "code"), [("auth", "auth_error"), ("bad_request", "model_error")])
-async def test_what_will_not_pass_is_not_tried_again(lab: Lab, kind: str, code: str):
-    engine = await lab.engine(fail(kind))  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize(("fault", "code"), [("auth", "auth_error"), ("bad_request", "model_error")])
+async def test_what_will_not_pass_is_not_tried_again(lab: Lab, fault: str, code: str):
+    engine = await lab.engine(fail(fault))  # pyright: ignore[reportArgumentType]
     assert failed_with(await answer(engine)) == code
 
 

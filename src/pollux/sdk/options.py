@@ -14,6 +14,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.ids import is_thread_id
 from pollux.core.prices import Price
 from pollux.core.profile import Limits
+from pollux.core.redact import Secret
 from pollux.engine.ports import Clock, Store
 from pollux.sdk.approvals import OnApproval
 
@@ -101,17 +102,18 @@ def on_approval(given: object) -> tuple[OnApproval | None, bool]:
     raise ValidationError(f'on_approval must be a function of the question, or "defer", found {_shown(given)}')
 
 
-def store(given: object) -> Store | Path | None:
+def store(given: object) -> Store | Path | Secret | None:
     """Where sessions are kept."""
     if given is None or callable(getattr(given, "commit", None)):
         return cast("Store | None", given)
     if given == "memory":
         return memory_store()
     if isinstance(given, str) and given.startswith(("postgres://", "postgresql://")):
-        raise ValidationError("a PostgreSQL store is not supported by this version. Give the path of a file")
+        # It may hold a password.
+        return Secret(given)
     if given != "" and isinstance(given, str | os.PathLike):
         return Path(cast("str | os.PathLike[str]", given)).expanduser().absolute()
-    raise ValidationError(f'store must be a path, "memory" or a store, found {_shown(given)}')
+    raise ValidationError(f'store must be a path, "postgresql://…", "memory" or a store, found {_shown(given)}')
 
 
 def skills(given: object) -> "tuple[SkillDir, ...]":

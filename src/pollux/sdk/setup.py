@@ -19,6 +19,7 @@ from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 from pollux.core.profile import DEFAULT_MODEL, Limits, Profile, bounded
+from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.core.windows import window_of
 from pollux.engine.engine import Engine
@@ -74,7 +75,7 @@ class Setup:
     tools: tuple[Tool, ...]
     rules: tuple[Rule, ...]
     limits: Limits
-    store: Store | Path | None
+    store: Store | Path | Secret | None
     skills_prompt: str
     preamble: str
     """What the configuration puts before every agent's instructions."""
@@ -105,13 +106,13 @@ class Setup:
 
     def store_path(self, settings: Settings) -> str:
         """Where sessions are kept, for those who list them."""
-        if self.store is None or isinstance(self.store, Path):
+        if self.store is None or isinstance(self.store, Path | Secret):
             return str(settings.store)
         return f"({type(self.store).__name__})"
 
     def open_store(self, settings: Settings) -> Store:
         """The author's store, or the configured one."""
-        return open_store(settings) if self.store is None or isinstance(self.store, Path) else self.store
+        return open_store(settings) if self.store is None or isinstance(self.store, Path | Secret) else self.store
 
     def rights(self, settings: Settings) -> Rights:
         """The rules in force, and what bounds the limits: the author's, and what the project's file narrows."""
@@ -161,9 +162,10 @@ def engine_for(setup: Setup, rights: Rights, instruct: Instruct, providers: Regi
     )
 
 
-def settings_for(cwd: Path, store: Store | Path | None) -> Settings:
+def settings_for(cwd: Path, store: Store | Path | Secret | None) -> Settings:
     """The settings, with a store that the author names in place of the configured one."""
-    flags = {"store": str(store)} if isinstance(store, Path) else {}
+    named = store.reveal() if isinstance(store, Secret) else str(store)
+    flags = {"store": named} if isinstance(store, Path | Secret) else {}
     return read_settings(os.environ, cwd=cwd, flags=flags)
 
 

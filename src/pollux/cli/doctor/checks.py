@@ -137,7 +137,8 @@ async def store(settings: Settings) -> list[Check]:
         await opened.open()
     except PolluxError as problem:
         return [Check("store", "error", str(problem))]
-    is_open = Check("store", "ok", f"{settings.store} opens")
+    named = str(settings.store) if isinstance(settings.store, Path) else "the PostgreSQL store"
+    is_open = Check("store", "ok", f"{named} opens")
     try:
         report = await opened.verify_audit()
     except PolluxError as problem:

@@ -1,0 +1,125 @@
+"""Questions to the PostgreSQL store, as statements, and their answers as what they stand for."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pollux.core.events import Event
+from pollux.core.frozen import frozen
+from pollux.core.messages import Message
+from pollux.core.thread import ThreadEvent
+from pollux.stores.postgres.rows import columns
+from pollux.stores.postgres.scopes import Row, Statement
+from pollux.stores.rows import AUDIT, GRANT, RUN, THREAD, run_stream, thread_stream
+from pollux.wire.codec import Erased, decode, decode_message, references
+
+
+@frozen
+class Page:
+    """A list of one user's, newest first: the first column is its key, `by` the moment it is ordered by."""
+
+    table: str
+    columns: tuple[str, ...]
+    by: str
+    user: str
+    conditions: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def where(self, condition: str, *values: Any) -> "Page":
+        return replace(self, conditions=(*self.conditions, condition), values=(*self.values, *values))
+
+    def asked(self, limit: int, before: str | None) -> Statement:
+        """Up to `limit` rows after the one with the key `before`. A key that is not there leads nowhere."""
+        key, page = self.columns[0], self
+        if before is not None:
+            # Where the inner question finds nothing, the comparison is never true. Somebody else's key is not found.
+            place = f'SELECT {self.by}, {key} FROM pollux.{self.table} WHERE {key} = %s AND "user" = %s'
+            page = self.where(f"({self.by}, {key}) < ({place})", before, self.user)
+        conditions = " AND ".join(('"user" = %s', *page.conditions))
+        return (
+            f"SELECT {columns(self.columns)} FROM pollux.{self.table} WHERE {conditions}"
+            f" ORDER BY {self.by} DESC, {key} DESC LIMIT %s"
+        ).encode(), (self.user, *page.values, limit)
+
+
+def journal(run_id: str, after: int) -> Statement:
+    """A run's events with a higher number, each with the run's thread."""
+    return (
+        b"SELECT thread_id, seq, kind, v, facts FROM pollux.runs JOIN pollux.events ON stream = %s"
+        b" WHERE run_id = %s AND seq > %s ORDER BY seq",
+        (run_stream(run_id), run_id, after),
+    )
+
+
+def thread_journal(thread_id: str) -> Statement:
+    """A thread's own events."""
+    return (
+        b"SELECT %s, seq, kind, v, facts FROM pollux.events WHERE stream = %s ORDER BY seq",
+        (thread_id, thread_stream(thread_id)),
+    )
+
+
+def contents(journal: Sequence[Row]) -> Statement | None:
+    """What these rows of a journal refer to, if they do."""
+    digests = {digest for row in journal for digest in references(row[4])}
+    if not digests:
+        return None
+    return (
+        b"SELECT digest, body FROM pollux.content WHERE thread_id = %s AND digest = ANY(%s)",
+        (journal[0][0], list(digests)),
+    )
+
+
+def events(journal: Sequence[Row], bodies: Mapping[str, bytes]) -> list[tuple[int, Event | ThreadEvent]]:
+    """The events of a journal's rows, each with its number."""
+    return [(seq, decode(kind, version, facts, bodies)) for _, seq, kind, version, facts in journal]
+
+
+def messages(thread_id: str, after: int) -> Statement:
+    """The bodies of a thread's messages with a higher number, unless it is erased."""
+    return (
+        b"SELECT body FROM pollux.threads JOIN pollux.messages USING (thread_id) LEFT JOIN pollux.content"
+        b" USING (thread_id, digest) WHERE thread_id = %s AND NOT erased AND seq > %s ORDER BY seq",
+        (thread_id, after),
+    )
+
+
+def message(body: bytes | None) -> Message:
+    """The message of a stored body."""
+    if body is None:
+        raise Erased("expected the content of a message, but it was erased")
+    return decode_message(body)
+
+
+def thread(thread_id: str) -> Statement:
+    return f"SELECT {columns(THREAD)} FROM pollux.threads WHERE thread_id = %s".encode(), (thread_id,)
+
+
+def run_rows(condition: str, *values: str) -> Statement:
+    """The lines of runs that fulfil a condition, oldest first."""
+    statement = f"SELECT {columns(RUN)} FROM pollux.runs WHERE {condition} ORDER BY created_at, run_id"
+    return statement.encode(), values
+
+
+def grants(user: str) -> Statement:
+    """What a user has granted, oldest first."""
+    statement = f'SELECT {columns(GRANT)} FROM pollux.grants WHERE "user" = %s ORDER BY granted_at, grant_id'
+    return statement.encode(), (user,)
+
+
+def audit(user: str | None, after: int, before: int | None, limit: int, *, newest_first: bool) -> Statement:
+    """Entries of one user or of all, between two numbers."""
+    bounds: Iterable[tuple[str, Any]] = (('"user" = %s', user), ("seq > %s", after), ("seq < %s", before))
+    given = [(condition, value) for condition, value in bounds if value is not None]
+    return (
+        f"SELECT {columns(AUDIT)} FROM pollux.audit WHERE {' AND '.join(condition for condition, _ in given)}"
+        f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT %s"
+    ).encode(), (*(value for _, value in given), limit)
+
+
+SPENT = b'SELECT coalesce(sum(tokens), 0)::bigint FROM pollux.runs WHERE "user" = %s AND created_at >= %s'
+DUE = b"SELECT run_id FROM pollux.runs WHERE wake_at <= %s ORDER BY wake_at, run_id"
+NEXT_WAKE = b"SELECT min(wake_at) FROM pollux.runs WHERE wake_at IS NOT NULL"
+VERSIONS = b"SELECT run_id, version FROM pollux.runs WHERE run_id = ANY(%s)"
+SECRET = b'SELECT sealed FROM pollux.secrets WHERE "user" = %s AND name = %s'
+SECRETS = b'SELECT "user", sealed FROM pollux.secrets WHERE name = %s ORDER BY "user"'

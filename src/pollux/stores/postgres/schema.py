@@ -1,0 +1,212 @@
+"""The tables of the PostgreSQL store, and how an older database becomes a current one.
+
+Each migration is one transaction together with its number: a process killed in the middle leaves the database as it
+was. An advisory lock lets one process migrate while the others wait. Changes must leave room for processes of the
+version before, which go on while hosts are updated one by one.
+
+A second wall around what users own: a row is seen only under the scope of its owner, or of the engine, whatever the
+query forgot to ask. It holds for the tables' owner too, but for no superuser.
+"""
+
+import hmac
+from collections.abc import Sequence
+
+from pollux.core.errors import StoreError
+from pollux.stores.postgres.address import Address
+from pollux.stores.postgres.scopes import Db
+
+_MIGRATING = 0x706F6C6C7578
+"""The advisory lock of whoever migrates: "pollux" in ASCII."""
+
+# Ids compare byte by byte, as everywhere else in Pollux, whatever the database's own language is.
+_ID = 'text COLLATE "C"'
+
+_TABLES = (
+    # Journals of runs (`r:` and id) and of threads (`t:` and id). Facts only: what was said lies in `content`.
+    f"""
+    CREATE TABLE pollux.events (
+        stream {_ID} NOT NULL, seq integer NOT NULL, kind text NOT NULL, v integer NOT NULL,
+        at double precision NOT NULL, facts text NOT NULL, PRIMARY KEY (stream, seq)
+    )
+    """,
+    f"""
+    CREATE TABLE pollux.content (
+        thread_id {_ID} NOT NULL, digest {_ID} NOT NULL, body bytea NOT NULL, PRIMARY KEY (thread_id, digest)
+    )
+    """,
+    f"""
+    CREATE TABLE pollux.messages (
+        thread_id {_ID} NOT NULL, seq integer NOT NULL, run_id {_ID}, role text NOT NULL, digest {_ID} NOT NULL,
+        PRIMARY KEY (thread_id, seq)
+    )
+    """,
+    f"""
+    CREATE TABLE pollux.threads (
+        thread_id {_ID} PRIMARY KEY, "user" {_ID} NOT NULL, created_at double precision NOT NULL,
+        updated_at double precision NOT NULL, title text NOT NULL, version integer NOT NULL, head integer NOT NULL,
+        open_run {_ID}, compressed bytea, context_tokens bigint NOT NULL, forked_from {_ID}, erased boolean NOT NULL,
+        project text NOT NULL, sources text NOT NULL
+    ) WITH (fillfactor = 80)
+    """,
+    'CREATE INDEX threads_of_user ON pollux.threads ("user", updated_at, thread_id) WHERE NOT erased',
+    # With room in each page, so that a run's new state lies beside its old one and no index is touched.
+    f"""
+    CREATE TABLE pollux.runs (
+        run_id {_ID} PRIMARY KEY, thread_id {_ID} NOT NULL, "user" {_ID} NOT NULL, profile text NOT NULL,
+        status text NOT NULL, created_at double precision NOT NULL, updated_at double precision NOT NULL,
+        wake_at double precision, owed boolean NOT NULL, epoch integer NOT NULL, driver {_ID} NOT NULL,
+        parent {_ID}, root {_ID}, tokens bigint NOT NULL, version integer NOT NULL
+    ) WITH (fillfactor = 80)
+    """,
+    'CREATE INDEX runs_of_user ON pollux.runs ("user", created_at, run_id)',
+    "CREATE INDEX runs_of_thread ON pollux.runs (thread_id, created_at, run_id)",
+    "CREATE INDEX runs_of_parent ON pollux.runs (parent) WHERE parent IS NOT NULL",
+    "CREATE INDEX runs_owed ON pollux.runs (created_at, run_id) WHERE owed",
+    "CREATE INDEX runs_waking ON pollux.runs (wake_at, run_id) WHERE wake_at IS NOT NULL",
+    f"""
+    CREATE TABLE pollux.approvals (
+        approval_id {_ID} PRIMARY KEY, run_id {_ID} NOT NULL, root {_ID} NOT NULL, "user" {_ID} NOT NULL,
+        status text NOT NULL, requested_at double precision NOT NULL, expires_at double precision NOT NULL
+    )
+    """,
+    'CREATE INDEX approvals_of_user ON pollux.approvals ("user", requested_at, approval_id)',
+    """
+    CREATE INDEX approvals_waiting ON pollux.approvals ("user", requested_at, approval_id) WHERE status = 'pending'
+    """,
+    f"""
+    CREATE TABLE pollux.grants (
+        grant_id {_ID} PRIMARY KEY, "user" {_ID} NOT NULL, tool text NOT NULL, subject text NOT NULL,
+        scope text NOT NULL, granted_at double precision NOT NULL, thread_id {_ID}, approval_id {_ID}
+    )
+    """,
+    'CREATE INDEX grants_of_user ON pollux.grants ("user")',
+    "CREATE INDEX grants_of_thread ON pollux.grants (thread_id) WHERE scope = 'session'",
+    f"""
+    CREATE TABLE pollux.secrets (
+        "user" {_ID} NOT NULL, name {_ID} NOT NULL, sealed bytea NOT NULL, PRIMARY KEY ("user", name)
+    )
+    """,
+    f"""
+    CREATE TABLE pollux.audit (
+        seq bigint PRIMARY KEY, at double precision NOT NULL, kind text NOT NULL, "user" {_ID} NOT NULL,
+        run_id text NOT NULL, thread_id text NOT NULL, action_id text NOT NULL, model_name text NOT NULL,
+        tool_name text NOT NULL, input_hash text NOT NULL, policy_decision text NOT NULL, approval_id text NOT NULL,
+        execution_status text NOT NULL, error_code text NOT NULL, message text NOT NULL, by text NOT NULL,
+        started_at double precision, ended_at double precision, previous text NOT NULL, hash text NOT NULL,
+        seal text NOT NULL
+    )
+    """,
+    'CREATE INDEX audit_of_user ON pollux.audit ("user", seq)',
+    # The end of the chain, in one row that is locked by whoever adds to it. Entries removed at the end leave a trace.
+    "CREATE TABLE pollux.audit_head (one boolean PRIMARY KEY CHECK (one), seq bigint NOT NULL, hash text NOT NULL)",
+    "INSERT INTO pollux.audit_head VALUES (true, 0, repeat('0', 64))",
+    # Who drives, and when each was last heard. What else makes one alive is in listening.py.
+    f"CREATE TABLE pollux.drivers (driver {_ID} PRIMARY KEY, heard_at timestamptz NOT NULL)",
+)
+
+_SCOPE = "(SELECT current_setting('pollux.scope', true))"
+_OWNER = "(SELECT current_setting('pollux.user', true))"
+OWNED = ("threads", "runs", "approvals", "grants", "secrets", "audit")
+"""Tables whose rows each have a user."""
+INNER = ("events", "content", "messages")
+"""Tables that only the engine reads: whose they are is known by their threads and runs."""
+
+
+def _walls() -> Sequence[str]:
+    rules = dict.fromkeys(OWNED, f"{_SCOPE} = 'engine' OR ({_SCOPE} = 'user' AND \"user\" = {_OWNER})")
+    rules |= dict.fromkeys(INNER, f"{_SCOPE} = 'engine'")
+    return [
+        statement
+        for table, rule in rules.items()
+        for statement in (
+            f"ALTER TABLE pollux.{table} ENABLE ROW LEVEL SECURITY",
+            f"ALTER TABLE pollux.{table} FORCE ROW LEVEL SECURITY",
+            f"CREATE POLICY {table}_of_their_owner ON pollux.{table} USING ({rule})",
+        )
+    ]
+
+
+_REFUSAL = """
+BEGIN RAISE EXCEPTION 'the audit is only ever added to' USING ERRCODE = 'integrity_constraint_violation'; END
+"""
+_REFUSE = f"CREATE FUNCTION pollux.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $${_REFUSAL}$$"
+TRIGGERS = {
+    f"audit_refuses_{verb}": (
+        f"CREATE TRIGGER audit_refuses_{verb} BEFORE {verb.upper()} ON pollux.audit"
+        f" FOR EACH {each} EXECUTE FUNCTION pollux.refuse_change()"
+    )
+    for verb, each in (("update", "ROW"), ("delete", "ROW"), ("truncate", "STATEMENT"))
+}
+"""What refuses changes of the audit. Whoever owns the database can drop them; `verify_audit` then says so."""
+
+# ALWAYS: also where somebody plays a replica's part to get around them.
+_GUARDS = [
+    _REFUSE,
+    *TRIGGERS.values(),
+    *(f"ALTER TABLE pollux.audit ENABLE ALWAYS TRIGGER {name}" for name in TRIGGERS),
+]
+
+LOST_TRIGGERS = (
+    b"SELECT wanted.name FROM unnest(%s::text[], %s::text[]) AS wanted (name, definition) WHERE NOT EXISTS ("
+    b" SELECT FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
+    b" WHERE tgrelid = 'pollux.audit'::regclass AND tgname = wanted.name AND tgenabled = 'A'"
+    b" AND pg_get_triggerdef(pg_trigger.oid) = wanted.definition AND prosrc = %s)"
+)
+LOST_TRIGGERS_VALUES = (list(TRIGGERS), list(TRIGGERS.values()), _REFUSAL)
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*_TABLES, *_walls(), *_GUARDS),)
+"""Statements by version: the first brings an empty database to version 1, and so on."""
+
+
+def migrate(db: Db, place: Address, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    """Bring the database to the newest version. Raises StoreError for one of a newer Pollux."""
+    while (version := version_of(db)) < len(migrations):
+        with db.transaction():
+            # Released with the transaction. Whoever waited here finds the work done.
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
+            if version_of(db) == version:
+                _apply(db, migrations[version], version + 1)
+    if version > len(migrations):
+        raise StoreError(
+            f"expected the store at {place} at version {len(migrations)} or older, found {version}. Update Pollux"
+        )
+
+
+def _apply(db: Db, statements: Sequence[str], number: int) -> None:
+    if number == 1:
+        # Where an administrator has made the schema already, nobody needs the right to make one.
+        found = db.execute("SELECT FROM pg_namespace WHERE nspname = 'pollux'").fetchone()
+        if found is None:
+            db.execute("CREATE SCHEMA pollux")
+        db.execute("CREATE TABLE pollux.meta (name text PRIMARY KEY, value text NOT NULL)")
+    for statement in statements:
+        db.execute(statement.encode())
+    db.execute(
+        "INSERT INTO pollux.meta VALUES ('version', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (str(number),),
+    )
+
+
+def version_of(db: Db) -> int:
+    """How far the database was migrated."""
+    # Not `to_regclass`, which answers from a cache: whoever waited for another's migration would not see it.
+    found = (db.execute("SELECT FROM pg_tables WHERE schemaname = 'pollux' AND tablename = 'meta'")).fetchone()
+    if found is None:
+        return 0
+    row = db.execute("SELECT value FROM pollux.meta WHERE name = 'version'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def know_key(db: Db, place: Address, key: bytes) -> None:
+    """See that this is the key the store was made with. With another one, the whole audit would look forged.
+
+    Raises:
+        StoreError: it is another one.
+    """
+    mark = hmac.digest(key, b"pollux.store", "sha256").hex()
+    db.execute("INSERT INTO pollux.meta VALUES ('key', %s) ON CONFLICT DO NOTHING", (mark,))
+    row = db.execute("SELECT value FROM pollux.meta WHERE name = 'key'").fetchone()
+    if row is None or not hmac.compare_digest(str(row[0]), mark):
+        raise StoreError(
+            f"expected the key that the store at {place} was made with, found another. Put its audit.key back in place"
+        )

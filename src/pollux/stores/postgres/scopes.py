@@ -1,0 +1,28 @@
+"""Under which scope a transaction sees rows: the engine's, or one user's. Without one it sees nothing.
+
+The scope is set for the transaction, never for the session: behind a pooler the next transaction may be another's.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+Row = tuple[Any, ...]
+Db = psycopg.Connection[Row]
+Statement = tuple[bytes, Sequence[Any]]
+"""SQL and its values."""
+
+ENGINE = b"SELECT set_config('pollux.scope', 'engine', true)"
+_USER = b"SELECT set_config('pollux.scope', 'user', true), set_config('pollux.user', %s, true)"
+
+
+def ask(db: Db, question: Statement, *, user: str | None = None) -> list[Row]:
+    """The rows of one question, in one round trip: what goes out together is one transaction."""
+    with db.pipeline():
+        if user is None:
+            db.execute(ENGINE)
+        else:
+            db.execute(_USER, (user,))
+        answer = db.execute(*question)
+    return answer.fetchall()

@@ -1,0 +1,282 @@
+"""The store for many hosts: one PostgreSQL database, any number of processes, nothing acknowledged that is not on disk.
+
+Commits are two round trips (writing.py), reads one or two, on connections lent for a moment (connections.py). One more
+connection is this process's own line (listening.py). A connection that dies is replaced; a commit whose answer was lost
+may still turn up, as StoreError says.
+
+Erased content leaves the tables at once. PostgreSQL frees its place later, and what it wrote to its log or to backups
+stays there until they are rotated.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from pollux.core.errors import StoreError
+from pollux.core.events import Event
+from pollux.core.ids import Instant, RunId, ThreadId, UserId
+from pollux.core.machine import fold
+from pollux.core.messages import Message
+from pollux.core.policy import Grant
+from pollux.core.redact import Secret
+from pollux.core.run import ApprovalStatus, Run
+from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
+from pollux.stores.heads import Heads
+from pollux.stores.postgres import erasure, listening, reading, verifying
+from pollux.stores.postgres.address import Address
+from pollux.stores.postgres.connections import Connections
+from pollux.stores.postgres.listening import Line
+from pollux.stores.postgres.reading import Page
+from pollux.stores.postgres.rows import check_texts
+from pollux.stores.postgres.schema import know_key, migrate
+from pollux.stores.postgres.scopes import Db, Row, Statement, ask
+from pollux.stores.postgres.signing import Signing
+from pollux.stores.postgres.troubles import check_text, unsettled
+from pollux.stores.postgres.writing import Beside, Unsettled, write
+from pollux.stores.rows import APPROVAL, RUN, THREAD, Prepared, prepare, run_of_row, thread_of_row
+from pollux.wire.codec import Codec
+
+logger = logging.getLogger(__name__)
+
+SHORT = 64
+"""So many rows are decoded at once in the event loop: well under a millisecond."""
+
+_SERVER = b"SELECT getdatabaseencoding(), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+
+
+class PostgresStore:
+    """Remembers in a PostgreSQL database.
+
+    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended.
+    `listen_url` is a direct address, where `url` goes through a pooler. `beside` adds to the transaction of each
+    change.
+    """
+
+    is_instant = False
+
+    def __init__(
+        self,
+        url: Secret | str,
+        *,
+        key: bytes,
+        heads: Path | None = None,
+        listen_url: Secret | str | None = None,
+        connections: int = 10,
+        beside: Beside | None = None,
+    ) -> None:
+        self._address = Address(url)
+        self._direct = Address(listen_url) if listen_url else self._address
+        self._is_pooled = listen_url is not None
+        self._key = key
+        self._codec = Codec(key)
+        self._heads = Heads(heads, key) if heads else None
+        self._most = connections
+        self._beside = beside
+        self._process = 0
+        self._connections: Connections | None = None
+        self._line: Line | None = None
+        self._signing: Signing | None = None
+
+    async def open(self) -> None:
+        if self._connections and self._process == os.getpid():
+            return
+        self._process = os.getpid()
+        self._connections = Connections(self._address, most=self._most, prepare=not self._is_pooled)
+        self._signing = Signing(self._heads) if self._heads else None
+        try:
+            await self._connections.work(self._prepare)
+            self._line = Line(self._direct)
+            await self._line.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        connections, self._connections = self._connections, None
+        line, self._line = self._line, None
+        if connections is None or self._process != os.getpid():
+            return
+        await connections.close()
+        if line:
+            await line.close()
+
+    async def commit(self, change: Change) -> None:
+        check_texts(change)
+        prepared = prepare(change, self._codec)
+        connections, line = self._opened()
+        told = line.told(change.run.id if change.run else "")
+        try:
+            await connections.work(lambda db: self._write(db, prepared, told))
+        except Unsettled as problem:
+            raise unsettled(self._address) from problem
+
+    async def run(self, run_id: RunId) -> Run | None:
+        journal = await self.journal(run_id)
+        return fold(record.event for record in journal) if journal else None
+
+    async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
+        events = await self._events(reading.journal(run_id, after))
+        return [Recorded(seq, cast("Event", event)) for seq, event in events]
+
+    async def thread(self, thread_id: ThreadId) -> Thread | None:
+        found = await self._ask(reading.thread(thread_id))
+        return thread_of_row(found[0]) if found else None
+
+    async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
+        events = await self._events(reading.thread_journal(thread_id))
+        return [cast("ThreadEvent", event) for _, event in events]
+
+    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
+        found = await self._ask(reading.messages(thread_id, after))
+        if len(found) <= SHORT:
+            return [reading.message(body) for (body,) in found]
+        return await asyncio.to_thread(lambda: [reading.message(body) for (body,) in found])
+
+    async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
+        page = Page("threads", THREAD, "updated_at", user).where("NOT erased")
+        return [thread_of_row(row) for row in await self._ask(page.asked(limit, before), user=user)]
+
+    async def runs(
+        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+    ) -> Sequence[RunRow]:
+        page = Page("runs", RUN, "created_at", user)
+        if thread_id is not None:
+            page = page.where("thread_id = %s", thread_id)
+        return [run_of_row(row) for row in await self._ask(page.asked(limit, before), user=user)]
+
+    async def children(self, run_id: RunId) -> Sequence[RunRow]:
+        return [run_of_row(row) for row in await self._ask(reading.run_rows("parent = %s", run_id))]
+
+    async def spent(self, user: UserId, since: Instant) -> int:
+        [(tokens,)] = await self._ask((reading.SPENT, (user, since)), user=user)
+        return tokens
+
+    async def approvals(
+        self,
+        user: UserId,
+        *,
+        status: ApprovalStatus | None = "pending",
+        limit: int = 25,
+        before: str | None = None,
+    ) -> Sequence[ApprovalRow]:
+        page = Page("approvals", APPROVAL, "requested_at", user)
+        if status == "pending":
+            # Said outright, so that the index of those who wait serves also when the statement is prepared.
+            page = page.where("status = 'pending'")
+        elif status is not None:
+            page = page.where("status = %s", status)
+        return [ApprovalRow(*row) for row in await self._ask(page.asked(limit, before), user=user)]
+
+    async def grants(self, user: UserId) -> Sequence[Grant]:
+        return [Grant(*row) for row in await self._ask(reading.grants(user), user=user)]
+
+    async def secret(self, user: UserId, name: str) -> bytes | None:
+        found = await self._ask((reading.SECRET, (user, name)), user=user)
+        return found[0][0] if found else None
+
+    async def keep_secret(self, user: UserId, name: str, sealed: bytes, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, sealed),), audit=(fact,) if fact else ()))
+
+    async def drop_secret(self, user: UserId, name: str, *, fact: AuditFact | None = None) -> None:
+        await self.commit(Change(secrets=((user, name, None),), audit=(fact,) if fact else ()))
+
+    async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
+        return [(UserId(user), sealed) for user, sealed in await self._ask((reading.SECRETS, (name,)))]
+
+    async def owed(self) -> Sequence[RunRow]:
+        return [run_of_row(row) for row in await self._ask(reading.run_rows("owed"))]
+
+    async def due(self, now: Instant) -> Sequence[RunId]:
+        return [RunId(run_id) for (run_id,) in await self._ask((reading.DUE, (now,)))]
+
+    async def next_wake(self) -> Instant | None:
+        [(moment,)] = await self._ask((reading.NEXT_WAKE, ()))
+        return moment
+
+    async def erase(self, thread_id: ThreadId) -> None:
+        check_text(thread_id)
+        await self._opened()[0].work(lambda db: erasure.drop_content(db, thread_id))
+
+    async def audit(
+        self,
+        *,
+        user: UserId | None = None,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[AuditEntry]:
+        asked = reading.audit(user, after, before, limit, newest_first=newest_first)
+        return [AuditEntry(*row) for row in await self._ask(asked, user=user)]
+
+    async def verify_audit(self) -> AuditReport:
+        self._opened()
+        return await asyncio.to_thread(verifying.report, self._address, self._key, self._heads)
+
+    def enlist(self) -> str:
+        return self._opened()[1].enlist()
+
+    async def is_alive(self, driver: str) -> bool:
+        _, line = self._opened()
+        if line.is_own(driver):
+            return True
+        question = listening.is_alive(driver)
+        found = await self._ask(question) if question else []
+        return bool(found and found[0][0])
+
+    async def changed_elsewhere(self) -> None:
+        _, line = self._opened()
+        await line.wait_changed()
+        self._opened()
+
+    async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
+        check_text(*run_ids)
+        found = await self._ask((reading.VERSIONS, (list(run_ids),)))
+        return {RunId(run_id): version for run_id, version in found}
+
+    # Inside.
+
+    def _prepare(self, db: Db) -> None:
+        """See that this is a database for us, and bring it up to date."""
+        row = db.execute(_SERVER).fetchone()
+        encoding, is_above_walls = row or ("UTF8", False)
+        if encoding != "UTF8":
+            raise StoreError(
+                f"expected the database at {self._address} in UTF8, found {encoding}. Create one with ENCODING 'UTF8'"
+            )
+        if is_above_walls:
+            logger.warning("the database role may see everybody's rows; use one that is no superuser")
+        migrate(db, self._address)
+        know_key(db, self._address, self._key)
+
+    def _write(self, db: Db, prepared: Prepared, told: str) -> None:
+        written = write(db, prepared, key=self._key, told=told, beside=self._beside)
+        if self._signing and written.tip:
+            self._signing.sign(written.tip, written.at)
+
+    async def _events(self, question: Statement) -> list[tuple[int, Event | ThreadEvent]]:
+        journal = await self._ask(question)
+        needed = reading.contents(journal)
+        bodies = dict(await self._ask(needed)) if needed else {}
+        if len(journal) <= SHORT:
+            return reading.events(journal, bodies)
+        return await asyncio.to_thread(reading.events, journal, bodies)
+
+    async def _ask(self, question: Statement, *, user: UserId | None = None) -> list[Row]:
+        """One question, under the scope of this user or of the engine."""
+        connections, _ = self._opened()
+        check_text(user, *question[1])
+        return await connections.work(lambda db: ask(db, question, user=user))
+
+    def _opened(self) -> tuple[Connections, Line]:
+        if self._connections is None or self._line is None:
+            raise StoreError(f"expected the store at {self._address} to be open, but it is not. Open it first")
+        if self._process != os.getpid():
+            raise StoreError(
+                f"expected the store at {self._address} to be opened in this process. Open it after a fork"
+            )
+        return self._connections, self._line

@@ -1,0 +1,48 @@
+"""Verify the audit of a PostgreSQL store: in one snapshot, entry by entry, however long the chain is.
+
+In a thread and on a connection of its own, because the judge reads a plain iterator.
+"""
+
+from collections.abc import Iterator
+
+import psycopg
+
+from pollux.engine.ports import AuditReport
+from pollux.stores.audit import Kept
+from pollux.stores.heads import NO_HEADS, Heads
+from pollux.stores.postgres.address import Address
+from pollux.stores.postgres.rows import columns
+from pollux.stores.postgres.schema import LOST_TRIGGERS, LOST_TRIGGERS_VALUES
+from pollux.stores.postgres.scopes import ENGINE, Db
+from pollux.stores.postgres.troubles import explained
+from pollux.stores.rows import AUDIT, kept_of_row
+from pollux.stores.verify import Evidence, verify
+
+_CHAIN = f"SELECT {columns((*AUDIT, 'seal'))} FROM pollux.audit ORDER BY seq".encode()
+_AT_ONCE = 1000
+
+
+def report(address: Address, key: bytes, heads: Heads | None) -> AuditReport:
+    """What a verification finds. Raises StoreError."""
+    # Heads first: one that is signed while we read would speak of entries we do not see.
+    signed = heads.read() if heads else NO_HEADS
+    try:
+        with psycopg.connect(**address.parameters, prepare_threshold=None) as db:
+            db.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            db.execute(ENGINE)
+            # How a definition reads depends on the path: without one, every name in it is whole.
+            db.execute("SELECT set_config('search_path', '', true)")
+            head = db.execute("SELECT seq FROM pollux.audit_head").fetchone()
+            lost = db.execute(LOST_TRIGGERS, LOST_TRIGGERS_VALUES).fetchall()
+            # A missing row was there once: nothing that is left tells how far the chain went.
+            evidence = Evidence(signed, head[0] if head else None, [name for (name,) in lost])
+            return verify(lambda: _chain(db), key, evidence)
+    except psycopg.Error as problem:
+        raise explained(problem, address) from problem
+
+
+def _chain(db: Db) -> Iterator[Kept]:
+    with db.cursor("chain") as cursor:
+        cursor.itersize = _AT_ONCE
+        for row in cursor.execute(_CHAIN):
+            yield kept_of_row(row)

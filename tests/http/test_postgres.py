@@ -1,0 +1,52 @@
+"""`pollux serve` on PostgreSQL: what one server began, another goes on with, and a mail is sent once."""
+
+import asyncio
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from tests.http.site import TOKENS, Person, process
+from tests.stores.postgres import fresh_database
+
+from pollux.emulator import run_emulator
+
+PROMPT = "email Bob the report"
+
+
+@pytest.fixture
+def database() -> Generator[str]:
+    with fresh_database() as url:
+        yield url
+
+
+async def test_a_server_killed_while_it_waits_leaves_its_run_to_the_next(tmp_path: Path, database: str):
+    async with run_emulator() as model, aiohttp.ClientSession() as http:
+        environ = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": model.url, "POLLUX_STORE": database}
+        async with process(tmp_path, **environ) as first:
+            asked = await Person(http, first.url, TOKENS["ada"]).run(PROMPT)
+            first.kill()
+        assert asked["status"] == "awaiting_confirmation"
+        async with process(tmp_path, **environ) as second:
+            ada = Person(http, second.url, TOKENS["ada"])
+            got = await ada.resolve(asked["approvals"][0]["id"])
+            assert got.body["run"]["status"] == "completed", got
+            assert len((tmp_path / "home" / "outbox.jsonl").read_text().splitlines()) == 1
+            audit = (await ada.get("/api/agent/audit/verify")).body
+            assert (audit["valid"], audit["problems"]) == (True, [])
+
+
+async def test_two_servers_on_one_database_show_and_answer_the_same_question_once(tmp_path: Path, database: str):
+    async with run_emulator() as model, aiohttp.ClientSession() as http:
+        environ = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": model.url, "POLLUX_STORE": database}
+        async with process(tmp_path, **environ) as one, process(tmp_path, **environ) as two:
+            here, there = (Person(http, server.url, TOKENS["ada"]) for server in (one, two))
+            asked = await here.run(PROMPT)
+            (waiting,) = (await there.get("/api/agent/approvals/pending")).body["items"]
+            assert waiting["id"] == asked["approvals"][0]["id"]
+            answers = await asyncio.gather(*(person.resolve(waiting["id"]) for person in (here, there) * 4))
+            assert sorted(answer.status for answer in answers) == [200, *[409] * 7]
+            lines = await there.lines("GET", f"/api/agent/runs/{asked['runId']}/events")
+            assert "RunCompleted" in json.dumps(lines[-1])
+            assert len((tmp_path / "home" / "outbox.jsonl").read_text().splitlines()) == 1

@@ -1,0 +1,86 @@
+"""Databases of older versions: they are brought up to date at opening, whole or not at all."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from tests.stores import postgres_worker
+from tests.stores.postgres import fresh_database
+from tests.stores.postgres_worker import store_at
+
+from pollux.core.errors import StoreError
+from pollux.stores.postgres.address import Address
+from pollux.stores.postgres.connections import Db, connect
+from pollux.stores.postgres.schema import MIGRATIONS, migrate, version_of
+from pollux.stores.postgres.store import PostgresStore
+from pollux.testing.store_lab import Story
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with fresh_database() as url:
+        yield url
+
+
+@pytest.fixture
+def db(url: str) -> Iterator[Db]:
+    db = connect(Address(url))
+    yield db
+    db.close()
+
+
+def test_a_migration_that_is_killed_leaves_the_database_as_it_was(url: str, db: Db):
+    words = [sys.executable, postgres_worker.__file__, "migrate", url]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    assert version_of(db) == 0
+    assert db.execute("SELECT FROM pg_tables WHERE schemaname = 'pollux'").fetchall() == []
+    migrate(db, Address(url))
+    assert version_of(db) == len(MIGRATIONS)
+
+
+def test_an_upgrade_that_fails_leaves_the_version_before_it(url: str, db: Db):
+    migrate(db, Address(url))
+    broken = [*MIGRATIONS, ("ALTER TABLE pollux.runs ADD COLUMN colour text", "SELECT 1 / 0")]
+    with pytest.raises(Exception, match="division by zero"):
+        migrate(db, Address(url), broken)
+    assert (version_of(db), _columns(db, "colour")) == (len(MIGRATIONS), 0)
+    migrate(db, Address(url), [*MIGRATIONS, broken[-1][:1]])
+    assert (version_of(db), _columns(db, "colour")) == (len(MIGRATIONS) + 1, 1)
+
+
+async def test_many_who_open_an_empty_database_at_once_all_find_it_ready(url: str):
+    stores = [store_at(url) for _ in range(8)]
+    await asyncio.gather(*(store.open() for store in stores))
+    await asyncio.gather(*(Story(str(number)).start(store) for number, store in enumerate(stores)))
+    await asyncio.gather(*(store.close() for store in stores))
+
+
+def test_a_schema_that_an_administrator_made_is_used(url: str, db: Db):
+    db.execute("CREATE SCHEMA pollux")
+    migrate(db, Address(url))
+    assert version_of(db) == len(MIGRATIONS)
+
+
+async def test_a_database_of_a_newer_pollux_is_left_alone(url: str, db: Db):
+    migrate(db, Address(url))
+    db.execute("UPDATE pollux.meta SET value = '99' WHERE name = 'version'")
+    with pytest.raises(StoreError, match=f"version {len(MIGRATIONS)} or older, found 99. Update Pollux"):
+        await store_at(url).open()
+
+
+async def test_another_key_is_refused_at_opening(url: str):
+    store = store_at(url)
+    await store.open()
+    await store.close()
+    with pytest.raises(StoreError, match=r"Put its audit\.key back"):
+        await PostgresStore(url, key=b"x" * 32).open()
+    await store.open()
+    await store.close()
+
+
+def _columns(db: Db, name: str) -> int:
+    found = db.execute("SELECT FROM information_schema.columns WHERE column_name = %s", (name,))
+    return len(found.fetchall())
