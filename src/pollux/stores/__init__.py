@@ -1,1 +1,1 @@
-"""Stores: memory (the reference), SQLite, PostgreSQL. Each keeps journals, what follows from them, and the audit chain."""
+"""Stores: memory (the reference), SQLite, PostgreSQL. Each keeps journals, what follows from them, and the audit."""
