@@ -45,7 +45,7 @@ What stands at its budget or over it, and why:
   eight hundred calls of Python, a tenth of it the garbage collector's.
 - One tool round with the journal. A commit touches about nine pages of the database where the floor touches one or
   two, since a thread, a run and what was said are each found by their own index; and it goes through a thread, so that
-  waiting for the disk never stops the loop. From run to run it measures 2.0 to 2.4 ×, in one long thread 1.8 to 1.9 ×.
+  waiting for the disk never stops the loop. From run to run it measures 2.0 to 2.6 ×, in one long thread 1.8 to 1.9 ×.
 """
 
 
