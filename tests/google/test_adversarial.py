@@ -23,6 +23,9 @@ def code_in(address: str) -> str:
     return parse_qs(urlsplit(address).query)["code"][0]
 
 
+TLS = "https://agents.example.com"
+
+
 async def nobody_is_connected(here: Den) -> bool:
     return not any([(await here.connected(person))["connected"] for person in (here.ada, here.bob)])
 
@@ -39,8 +42,16 @@ async def test_an_attackers_code_does_not_fit_another_beginning(tmp_path: Path):
         assert await nobody_is_connected(here)
 
 
-async def test_a_link_of_the_attackers_connects_no_victims_account_to_them(tmp_path: Path):
+async def test_without_tls_a_cookie_connects_nobody_who_is_not_signed_in(tmp_path: Path):
     async with run_workspace() as workspace, den(tmp_path, workspace) as here:
+        # As a page at another port of this host could have planted it in a victim's browser.
+        link = await begun(here, here.bob, account="victim@example.com")
+        assert (await link.comes_back(here.site.nobody)).status == 401
+        assert await nobody_is_connected(here)
+
+
+async def test_a_link_of_the_attackers_connects_no_victims_account_to_them(tmp_path: Path):
+    async with run_workspace() as workspace, den(tmp_path, workspace, public_url=TLS) as here:
         link = await begun(here, here.bob, account="victim@example.com")
         own = await begun(here, here.ada)
         # Signed in as somebody else, signed in as nobody, with a cookie of another beginning, with none.
@@ -55,20 +66,20 @@ async def test_a_link_of_the_attackers_connects_no_victims_account_to_them(tmp_p
 
 
 async def test_an_answer_counts_once_here_and_in_any_other_process(tmp_path: Path):
-    async with run_workspace() as workspace, den(tmp_path, workspace) as here:
+    async with run_workspace() as workspace, den(tmp_path, workspace, public_url=TLS) as here:
         tab = await begun(here, here.ada)
         assert (await tab.comes_back(here.site.nobody)).status == 200
         assert (await tab.comes_back(here.site.nobody)).status == 400
         await here.ada.post("/api/google/disconnect")
-        async with den(tmp_path, workspace) as second:
+        async with den(tmp_path, workspace, public_url=TLS) as second:
             assert (await tab.comes_back(second.site.nobody)).status == 403
         assert (await here.connected(here.ada))["connected"] is False
 
 
 async def test_another_process_of_the_same_installation_finishes_what_one_began(tmp_path: Path):
-    async with run_workspace() as workspace, den(tmp_path, workspace) as here:
+    async with run_workspace() as workspace, den(tmp_path, workspace, public_url=TLS) as here:
         tab = await begun(here, here.ada)
-        async with den(tmp_path, workspace) as second:
+        async with den(tmp_path, workspace, public_url=TLS) as second:
             assert (await tab.comes_back(second.site.nobody)).status == 200
         assert (await here.connected(here.ada))["connected"] is True
 
@@ -85,7 +96,7 @@ async def test_a_state_of_another_installation_is_none(tmp_path: Path):
 
 
 async def test_two_tabs_can_connect_at_once_in_either_order(tmp_path: Path):
-    async with run_workspace() as workspace, den(tmp_path, workspace) as here:
+    async with run_workspace() as workspace, den(tmp_path, workspace, public_url=TLS) as here:
         first = await begun(here, here.ada, account="first@example.com")
         second = await begun(here, here.ada, account="second@example.com")
         both = f"{first.cookie}; {second.cookie}"
@@ -97,7 +108,7 @@ async def test_two_tabs_can_connect_at_once_in_either_order(tmp_path: Path):
 
 
 async def test_a_page_that_sends_people_to_the_callback_does_not_disturb_who_is_connecting(tmp_path: Path):
-    async with run_workspace() as workspace, den(tmp_path, workspace) as here:
+    async with run_workspace() as workspace, den(tmp_path, workspace, public_url=TLS) as here:
         tab = await begun(here, here.ada)
         junk = await here.site.nobody.get(f"{CALLBACK}?state=x&code=y", headers={**PAGE, "Cookie": tab.cookie})
         assert junk.status == 400

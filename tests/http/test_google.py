@@ -78,11 +78,27 @@ async def test_a_browser_is_led_to_google_and_back_to_a_page(here: Site, workspa
 
     back = urlsplit(workspace.allow(begun.headers["Location"]))
     name_and_value = cookie.partition(";")[0]
-    # As the browser comes back from another site: without the session's cookie and without a token.
-    came = await here.nobody.get(f"{back.path}?{back.query}", headers={**page, "Cookie": name_and_value})
+    target = f"{back.path}?{back.query}"
+    # Without TLS the cookie alone proves nothing: a page at another port could have set it.
+    alone = await here.nobody.get(target, headers={**page, "Cookie": name_and_value})
+    assert (alone.status, b"not signed in" in alone.body) == (401, True)
+    came = await here.ada.get(target, headers={**page, "Cookie": name_and_value})
     assert (came.status, b"Connected" in came.body) == (200, True)
     assert "Max-Age=0" in came.headers["Set-Cookie"]
     assert (await here.ada.get("/api/google/status")).body["connected"] is True
+
+
+async def test_with_tls_the_browser_that_began_need_not_be_signed_in(tmp_path: Path, workspace: Workspace, model: str):
+    environ = environ_for(tmp_path, workspace.url, model)
+    async with google_site(tmp_path, environ, public_url="https://agents.example.com") as here:
+        begun = await here.ada.get("/api/google/connect", headers={"Accept": "application/json"})
+        cookie = begun.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-") and cookie.endswith("Secure")
+        back = urlsplit(workspace.allow(begun.body["url"]))
+        target = f"{back.path}?{back.query}"
+        assert (await here.nobody.get(target)).status == 401
+        came = await here.nobody.get(target, headers={"Cookie": cookie.partition(";")[0]})
+        assert (came.status, came.body["connected"]) == (200, True)
 
 
 async def test_a_link_that_was_sent_to_somebody_else_connects_nothing(here: Site, workspace: Workspace):

@@ -3,7 +3,7 @@
 The user who begins is the one who must come back. The session's cookie does not travel along when Google sends the
 browser here, so that a page of ours leads it here once more: then it does. A browser without a session is known by
 another cookie, which it got when it began; every beginning has one of its own, so that two tabs do not get into each
-other's way. That cookie alone would not do: without TLS, pages at another port of this host can set it.
+other's way. That cookie counts with TLS alone: without, pages at another port of this host can set it.
 """
 
 import hashlib
@@ -77,7 +77,7 @@ async def callback(runtime: Runtime, call: Call) -> Answer | HTMLResponse:
             query.state,
             query.code,
             user=shown,
-            binding=cookie_parser(call.headers.get("cookie", "")).get(_cookie_name(runtime, query.state)),
+            binding=_binding(runtime, call),
             error=query.error or None,
         )
     except PolluxError as problem:
@@ -148,6 +148,13 @@ def _place(call: Call) -> str:
     if not _HOST.fullmatch(host):
         raise ValidationError("expected a Host header of a name and a port. Set POLLUX_PUBLIC_URL if it is a proxy's")
     return f"{call.scope['scheme']}://{host}"
+
+
+def _binding(runtime: Runtime, call: Call) -> str | None:
+    """What the browser that began has kept, where nobody else can have put it there."""
+    if not runtime.secure_cookies:
+        return None
+    return cookie_parser(call.headers.get("cookie", "")).get(_cookie_name(runtime, call.query.state))
 
 
 def _cookie(runtime: Runtime, state: str, value: str, seconds: int) -> str:

@@ -75,7 +75,7 @@ async def test_the_browser_that_began_may_come_back_without_showing_who_it_is(it
 async def test_a_stranger_who_was_sent_the_link_connects_nothing(it: Lab, binding: str | None):
     begun = await it.oauth.begin(ADA, GMAIL, REDIRECT)
     state, code = it.double.agree(begun.url)
-    with pytest.raises(AuthError, match="this browser did not begin"):
+    with pytest.raises(AuthError, match="this browser is not signed in, or did not begin"):
         await it.oauth.finish(state, code, binding=binding)
     assert not it.secrets.blobs and not it.double.asked
     await it.oauth.finish(state, code, user=ADA)  # It was not used up for whoever began.

@@ -85,7 +85,9 @@ class Consents:
         if user is not None and user != consent.user:
             raise AuthError("another user began to connect this Google account. Begin again as yourself")
         if user is None and not (binding and _is_same(binding, consent.binding)):
-            raise AuthError("this browser did not begin to connect a Google account. Begin again in the one that shall")
+            raise AuthError(
+                "this browser is not signed in, or did not begin to connect a Google account. Sign in, and begin again"
+            )
         self._taken = {known: until for known, until in self._taken.items() if until > now}
         if consent.verifier in self._taken:
             raise ValidationError("this answer of Google's was used already. Begin again")
