@@ -7,6 +7,8 @@ environment is the emulator.
 
 import io
 import json
+import logging
+import os
 import re
 import shlex
 import subprocess
@@ -86,6 +88,21 @@ def model_url() -> Iterator[str]:
         emulator.wait(10)
 
 
+@pytest.fixture
+def untouched() -> Iterator[None]:
+    """What a page sets in this process, variables and loggers, is set for itself alone."""
+    environ = dict(os.environ)
+    loggers = [logging.getLogger(), logging.getLogger("pollux")]
+    before = [(each, each.handlers[:], each.filters[:], each.level, each.propagate) for each in loggers]
+    yield
+    os.environ.clear()
+    os.environ.update(environ)
+    for each, handlers, filters, level, propagate in before:
+        each.handlers[:], each.filters[:], each.propagate = handlers, filters, propagate
+        each.setLevel(level)
+
+
+@pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("page", PAGES, ids=by_name)
 def test_the_python_on_the_page_runs(page: Path, model_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
