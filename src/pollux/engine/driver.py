@@ -286,14 +286,32 @@ class Crew:
         finally:
             self._ledger.release(feed)
 
+    async def drive(self, run_id: RunId, facts: Facts) -> None:
+        """Record facts, drive the run here, and return when it needs us no more. Nobody else is at it."""
+        feed = await self._ledger.acquire(run_id)
+        try:
+            await self._ledger.catch_up(feed)
+            claimed = self._claiming(feed, facts, is_alone=True)
+            run = await self._ledger.append(feed, claimed, Followed(self._means.gate))
+            if not pending(run):
+                self.attend(feed)
+            elif run.driver == self._means.gate.name and not feed.driving:
+                self._spawn(feed)
+            # A tool of a run that another has claimed may go on here for long.
+            while feed.driving and feed.run.driver == self._means.gate.name:
+                await feed.wait_moved(feed.run.version)
+        finally:
+            self._ledger.release(feed)
+
     def attend(self, feed: Feed) -> None:
         """Whatever the run needs now: a driver here, a driver elsewhere, a look at the clock, or its parent told."""
         run = feed.run
         if pending(run) and not feed.driving:
-            if run.driver == self._means.gate.name:
-                self._spawn(feed)
-            elif not self._dispatcher.drives_here:
+            if not self._dispatcher.drives_here:
+                # Also where the last driver was ours: whoever drives next is for the dispatcher to say.
                 self._dispatcher.wake(run.id)
+            elif run.driver == self._means.gate.name:
+                self._spawn(feed)
         self._note_time(run)
         if run.ending and run.parent and not feed.driving:
             self.go(self._on_end(run))
@@ -314,7 +332,7 @@ class Crew:
         if not task.cancelled() and (problem := task.exception()):
             logger.error("a task of the engine failed", exc_info=problem)
 
-    def _claiming(self, feed: Feed, facts: Facts) -> Facts:
+    def _claiming(self, feed: Feed, facts: Facts, *, is_alone: bool = False) -> Facts:
         """The facts, behind a claim when they leave work that nobody alive would do."""
 
         async def claimed(run: Run) -> Iterable[Event]:
@@ -322,7 +340,7 @@ class Crew:
             after = run
             for event in events:
                 after = step(after, event)
-            if not _needs_driver(after) or not self._drives(run) or await self._is_held(feed, run):
+            if not _needs_driver(after) or not self._drives(run, is_alone) or await self._is_held(feed, run, is_alone):
                 return events
             return [
                 RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
@@ -331,11 +349,13 @@ class Crew:
 
         return claimed
 
-    def _drives(self, run: Run) -> bool:
+    def _drives(self, run: Run, is_alone: bool) -> bool:
         """Whether its work may be done here: what another agent owes is left to a process that has its tools."""
-        return self._dispatcher.drives_here and self._means.gate.knows(run.profile)
+        return (is_alone or self._dispatcher.drives_here) and self._means.gate.knows(run.profile)
 
-    async def _is_held(self, feed: Feed, run: Run) -> bool:
+    async def _is_held(self, feed: Feed, run: Run, is_alone: bool) -> bool:
+        if is_alone:
+            return feed.driving and run.driver == self._means.gate.name
         if not _needs_driver(run):
             # A driver leaves when nothing is owed. Its name is still good for what comes, if it is ours.
             return run.driver == self._means.gate.name

@@ -283,6 +283,17 @@ class Drivers(Protocol):
         """Drive the run, if it has work and no live driver."""
         ...
 
+    async def drive(self, run_id: RunId) -> None:
+        """Tell the run the time, drive it, and return when it needs no driver any more.
+
+        For a dispatcher that knows that nobody else is at it: whoever drove it before, alive or not, has left it.
+        """
+        ...
+
+    async def tick(self, run_id: RunId) -> None:
+        """Tell the run what time it is, if it cares."""
+        ...
+
     async def tick_due(self) -> int:
         """Tell every run whose time has come."""
         ...

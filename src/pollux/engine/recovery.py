@@ -65,14 +65,18 @@ class Recovery:
         """Drive the run here, if it has work and no live driver."""
         await self.crew.tell(run_id, _nothing_new)
 
+    async def drive(self, run_id: RunId) -> None:
+        """Drive the run here, which nobody else is at, until it needs no driver any more."""
+        await self._try(self._hear_children(run_id))
+        await self.crew.drive(run_id, self._what_time_it_is)
+
     async def tick(self, run_id: RunId) -> None:
         """Tell the run what time it is, if it cares."""
+        await self.crew.tell(run_id, self._what_time_it_is)
 
-        async def facts(run: Run) -> Sequence[Event]:
-            due, now = wake_at(run), self._gate.clock.now()
-            return [TimeReached(at=now)] if due is not None and now >= due else []
-
-        await self.crew.tell(run_id, facts)
+    async def _what_time_it_is(self, run: Run) -> Sequence[Event]:
+        due, now = wake_at(run), self._gate.clock.now()
+        return [TimeReached(at=now)] if due is not None and now >= due else []
 
     async def again(self, run_id: RunId) -> None:
         """Take the run up once more, after a while."""

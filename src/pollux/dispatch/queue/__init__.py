@@ -1,0 +1,1 @@
+"""Wakes as jobs of Procrastinate, in the database of the PostgreSQL store, for workers on any number of hosts."""

@@ -1,0 +1,276 @@
+"""The queue on Procrastinate: what a wake is, whose a job is, and what becomes of it."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from tests.dispatch.queue_lab import QueueLab, opened, rows
+from tests.stores.postgres import fresh_database
+
+from pollux.core.errors import StoreError, ValidationError
+from pollux.core.ids import RunId
+from pollux.dispatch.queue import schema, statements
+from pollux.dispatch.queue.dispatcher import ProcrastinateDispatcher
+from pollux.dispatch.queue.link import Link, parameters_of
+from pollux.dispatch.queue.schema import install
+from pollux.engine.engine import Start
+from pollux.providers.scripted import ScriptedProvider, call, reply
+from pollux.testing.dispatcher_suite import ADA, Held, LabTool, mail
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with fresh_database() as url:
+        yield url
+
+
+@pytest.fixture
+async def lab(url: str) -> AsyncGenerator[QueueLab]:
+    lab = QueueLab(url)
+    yield lab
+    await lab.close()
+
+
+@pytest.fixture
+async def link(url: str) -> AsyncGenerator[Link]:
+    link = Link(parameters_of(url))
+    yield link
+    await link.close()
+
+
+# What a wake is.
+
+
+async def test_a_wake_is_there_as_soon_as_the_run_is(lab: QueueLab):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    # Whatever becomes of the server now.
+    [job] = _jobs(lab.url)
+    assert job == {"queue_name": "default", "status": "todo", "lock": run.thread_id, "queueing_lock": run.id}
+    await server.close()
+
+
+async def test_a_refused_change_wakes_nobody(lab: QueueLab):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    _empty(lab.url)
+    with pytest.raises(Exception, match="open run"):
+        await server.start(Start("go on", user=ADA, thread_id=run.thread_id))
+    assert _jobs(lab.url) == []
+    await server.close()
+
+
+async def test_many_wakes_of_one_run_are_one_job(lab: QueueLab, link: Link):
+    server, dispatcher = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    for _ in range(20):
+        dispatcher.wake(run.id)
+        await link.ask(statements.wake([run.id]))
+        await link.ask(statements.enqueue([run.id]))
+        await link.ask(statements.due(lab.clock.now() + 10**6))
+        await link.ask(statements.left_alone(lab.clock.now() + 10))
+    assert len(_jobs(lab.url)) == 1
+    await server.close()
+
+
+async def test_a_wake_is_not_taken_before_the_change_that_made_it_is_written(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    number = await _worker(link)
+    with psycopg.connect(lab.url) as db:
+        db.execute("SELECT set_config('pollux.scope', 'engine', true)")
+        db.execute(*statements.enqueue([run.id]))
+        assert await _fetched(link, number) is None
+    assert await _fetched(link, number) is not None
+    await server.close()
+
+
+async def test_a_waiting_run_has_no_job_and_no_task(lab: QueueLab):
+    house = await lab.open(ScriptedProvider(call("send_mail")), [mail()])
+    run = await house.door.start(Start("go on", user=ADA))
+    await house.door.wait_settled(run.id, seconds=20)
+    await _until(lambda: not _jobs(lab.url))
+    assert (await house.door.queries.run(run.id)).status == "awaiting_confirmation"
+    assert not vars(house.taking)["_jobs"]
+
+
+async def test_a_run_that_was_forgotten_is_found_by_the_sweep(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    _empty(lab.url)
+    # Somebody may just be about to wake it.
+    await link.ask(statements.left_alone(lab.clock.now() + 1))
+    assert _jobs(lab.url) == []
+    await link.ask(statements.left_alone(lab.clock.now() + 5))
+    assert [job["queueing_lock"] for job in _jobs(lab.url)] == [run.id]
+    _empty(lab.url)
+    await link.ask(statements.left_alone(lab.clock.now() + 3600, since=None))
+    assert len(_jobs(lab.url)) == 1
+    await server.close()
+
+
+# Whose a job is.
+
+
+async def test_a_run_whose_last_driver_lives_but_takes_no_jobs_is_driven_by_another(lab: QueueLab):
+    script, tool = ScriptedProvider(call("send_mail"), reply("Sent.")), mail()
+    house = await lab.open(script, [tool])
+    run = await house.door.start(Start("go on", user=ADA))
+    run = await house.door.wait_settled(run.id, seconds=20)
+    house.taking.stop()
+    await house.door.resolve(run.approvals[0].id, "approved", by=ADA)
+    other, _ = await opened(lab.url, lab.clock, script, [tool], concurrency=5)
+    assert (await house.door.wait_settled(run.id, seconds=20)).text == "Sent."
+    await other.close()
+
+
+async def test_a_worker_that_is_told_to_stop_ends_what_it_has_and_takes_no_more(lab: QueueLab):
+    slow = Held()
+    house = await lab.open(ScriptedProvider(call("look"), reply("Done.")), [LabTool("look", slow)])
+    first = await house.door.start(Start("go on", user=ADA))
+    await asyncio.wait_for(slow.began.wait(), 20)
+    house.taking.stop()
+    second = await house.door.start(Start("go on", user=ADA))
+    slow.let_go.set()
+    assert (await house.door.wait_settled(first.id, seconds=20)).text == "Done."
+    await _until(lambda: [job["queueing_lock"] for job in _jobs(lab.url)] == [second.id])
+    assert (await house.door.queries.run(second.id)).status == "queued"
+
+
+async def test_a_job_is_ended_by_its_owner_alone(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    await server.start(Start("go on", user=ADA))
+    first, second = await _worker(link), await _worker(link)
+    job = await _fetched(link, first)
+    assert job
+    await link.ask(statements.give_back(first))
+    assert await _fetched(link, second) == job
+    await link.ask(statements.finish(job, first, 0))
+    await link.ask(statements.finish(job, first, 1))
+    await link.ask(statements.finish(job, second, 0))
+    assert len(_jobs(lab.url)) == 1
+    await link.ask(statements.finish(job, second, 1))
+    assert _jobs(lab.url) == []
+    await server.close()
+
+
+async def test_a_job_given_back_gives_way_to_a_newer_wake(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    number = await _worker(link)
+    await _fetched(link, number)
+    await link.ask(statements.wake([run.id]))
+    assert [job["status"] for job in _jobs(lab.url)] == ["doing", "todo"]
+    # Two of one thread are never at work at once.
+    assert await _fetched(link, number) is None
+    await link.ask(statements.give_back(number))
+    assert [job["status"] for job in _jobs(lab.url)] == ["todo"]
+    await server.close()
+
+
+async def test_a_worker_takes_jobs_of_its_profiles_alone(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    await server.start(Start("go on", user=ADA))
+    number = await _worker(link)
+    assert await _fetched(link, number, ["another"]) is None
+    assert await _fetched(link, number, ["another", "default"])
+    await server.close()
+
+
+async def test_a_worker_goes_on_after_its_connections_were_cut(lab: QueueLab):
+    house = await lab.open(ScriptedProvider(reply("One."), reply("Two.")))
+    first = await house.door.start(Start("go on", user=ADA))
+    await house.door.wait_settled(first.id, seconds=20)
+    with psycopg.connect(lab.url, autocommit=True) as db:
+        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pollux-queue'"
+        assert db.execute(cut).rowcount > 3
+    second = await house.door.start(Start("go on", user=ADA))
+    assert (await house.door.wait_settled(second.id, seconds=20)).text == "Two."
+    await _until(lambda: not _jobs(lab.url))
+
+
+async def test_a_closed_worker_leaves_its_job_to_others_and_no_trace(lab: QueueLab):
+    slow = Held()
+    house = await lab.open(ScriptedProvider(call("look")), [LabTool("look", slow)])
+    run = await house.door.start(Start("go on", user=ADA))
+    await asyncio.wait_for(slow.began.wait(), 20)
+    await house.worker.close()
+    [job] = _jobs(lab.url)
+    assert (job["queueing_lock"], job["status"]) == (run.id, "todo")
+    assert rows(lab.url, "procrastinate_workers") == []
+
+
+async def test_a_run_that_is_not_there_costs_nothing(lab: QueueLab):
+    house = await lab.open(ScriptedProvider(reply("Hello.")))
+    house.dispatcher.wake(RunId("run_nobody"))
+    run = await house.door.start(Start("go on", user=ADA))
+    assert (await house.door.wait_settled(run.id, seconds=20)).text == "Hello."
+
+
+# Its tables.
+
+
+async def test_several_processes_make_the_tables_at_once(url: str):
+    await asyncio.gather(*(install(parameters_of(url)) for _ in range(5)))
+    assert _jobs(url) == []
+    assert rows(url, "procrastinate_steps")
+
+
+async def test_tables_that_were_half_made_are_made_again(url: str, monkeypatch: pytest.MonkeyPatch):
+    whole = vars(schema)["_OURS"]
+    monkeypatch.setattr(schema, "_OURS", (*whole, b"SELECT 1 / 0"))
+    with pytest.raises(StoreError, match="tables"):
+        await install(parameters_of(url))
+    monkeypatch.setattr(schema, "_OURS", whole)
+    await install(parameters_of(url))
+    assert _jobs(url) == []
+
+
+async def test_a_later_step_of_procrastinate_is_made_up_for_and_leaves_its_triggers_off(url: str):
+    await install(parameters_of(url))
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("DROP TRIGGER procrastinate_trigger_status_events_update_v1 ON pollux.procrastinate_jobs")
+        db.execute("DELETE FROM pollux.procrastinate_steps WHERE name LIKE '03.04.00_50%'")
+        await install(parameters_of(url))
+        wanted = "SELECT tgenabled FROM pg_trigger WHERE tgname = 'procrastinate_trigger_status_events_update_v1'"
+        assert db.execute(wanted).fetchall() == [("D",)]
+        assert db.execute("SELECT FROM pollux.procrastinate_steps WHERE name LIKE '03.04.00_50%'").rowcount == 1
+
+
+async def test_an_address_that_is_none_is_not_repeated():
+    with pytest.raises(ValidationError) as refusal:
+        ProcrastinateDispatcher("postgres://u:geheim@[x", clock=QueueLab("").clock)
+    assert "geheim" not in str(refusal.value)
+
+
+def _jobs(url: str) -> list[dict[str, Any]]:
+    wanted = ("queue_name", "status", "lock", "queueing_lock")
+    with psycopg.connect(url, autocommit=True) as db:
+        found = db.execute(f"SELECT {', '.join(wanted)} FROM pollux.procrastinate_jobs ORDER BY id".encode()).fetchall()
+    return [dict(zip(wanted, row, strict=True)) for row in found]
+
+
+def _empty(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("DELETE FROM pollux.procrastinate_jobs")
+
+
+async def _worker(link: Link) -> int:
+    [(number,)] = await link.ask(statements.REGISTER)
+    return number
+
+
+async def _fetched(link: Link, worker: int, queues: list[str] | None = None) -> int | None:
+    """The id of the job that Procrastinate would take next."""
+    [(job,)] = await link.ask((b"SELECT id FROM procrastinate_fetch_job_v2(%s::varchar[], %s)", (queues, worker)))
+    return job
+
+
+async def _until(is_so: Any) -> None:
+    async with asyncio.timeout(20):
+        while not is_so():
+            await asyncio.sleep(0.02)
