@@ -20,6 +20,7 @@ CODES = {
     "Misfit": "misfit",
     "Conflict": "conflict",
     "StoreError": "store_error",
+    "TooNew": "too_new",
     "Draining": "draining",
 }
 

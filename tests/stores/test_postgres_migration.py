@@ -16,7 +16,8 @@ from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Db, connect
 from pollux.stores.postgres.schema import MIGRATIONS, migrate, version_of
 from pollux.stores.postgres.store import PostgresStore
-from pollux.testing.store_lab import Story
+from pollux.stores.schema import Additive
+from pollux.testing.store_lab import Story, tell_all
 
 
 @pytest.fixture
@@ -69,6 +70,36 @@ async def test_a_database_of_a_newer_pollux_is_left_alone(url: str, db: Db):
     db.execute("UPDATE pollux.meta SET value = '99' WHERE name = 'version'")
     with pytest.raises(StoreError, match=f"version {len(MIGRATIONS)} or older, found 99. Update Pollux"):
         await store_at(url).open()
+
+
+async def test_a_database_that_a_newer_pollux_only_added_to_is_opened_and_used(url: str, db: Db):
+    added = Additive(("ALTER TABLE pollux.runs ADD COLUMN colour text", "CREATE TABLE pollux.paints (name text)"))
+    migrate(
+        db, Address(url), [*MIGRATIONS, added, Additive(("ALTER TABLE pollux.threads ADD COLUMN mood int DEFAULT 1",))]
+    )
+    assert version_of(db) == len(MIGRATIONS) + 2
+    store = store_at(url)
+    # Twice: a process of this version that was there before goes on, and one that starts now begins.
+    for name in ("1", "2"):
+        await store.open()
+        story = Story(name)
+        await tell_all(store, story)
+        assert await store.run(story.run_id) == story.run
+        await store.close()
+    assert (version_of(db), _columns(db, "colour")) == (len(MIGRATIONS) + 2, 1)
+
+
+async def test_a_database_that_a_newer_pollux_took_something_from_is_refused_before_anything_is_written(
+    url: str, db: Db
+):
+    added, taken = Additive(("ALTER TABLE pollux.runs ADD COLUMN colour text",)), ("DROP TABLE pollux.grants",)
+    migrate(db, Address(url), [*MIGRATIONS, added, taken])
+    with pytest.raises(StoreError, match=f"version {len(MIGRATIONS)} or older, found {len(MIGRATIONS) + 2}. Update"):
+        await store_at(url).open()
+    migrate(db, Address(url), [*MIGRATIONS, added, taken, Additive(("CREATE TABLE pollux.paints ()",))])
+    with pytest.raises(StoreError, match="Update Pollux"):
+        await store_at(url).open()
+    assert db.execute("SELECT FROM pollux.meta WHERE name = 'key'").fetchall() == []
 
 
 async def test_another_key_is_refused_at_opening(url: str):

@@ -4,12 +4,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from tests.stores.worker import store_at
 
-from pollux.stores.schema import MIGRATIONS, migrate, version_of
-from pollux.testing.store_lab import ADA, NOON, Story
+from pollux.core.errors import StoreError
+from pollux.stores.schema import MIGRATIONS, Additive, migrate, version_of
+from pollux.testing.store_lab import ADA, NOON, Story, tell_all
 
 
 async def test_runs_of_a_file_that_did_not_count_tokens_have_spent_none_until_they_go_on(tmp_path: Path):
@@ -35,6 +38,22 @@ def test_every_version_of_a_file_becomes_the_current_one(tmp_path: Path):
         assert _tables(tmp_path / f"{version}.db", version) == whole
 
 
+async def test_a_file_that_a_newer_pollux_only_added_to_is_opened_and_used(tmp_path: Path):
+    _migrated(tmp_path, Additive(("ALTER TABLE runs ADD COLUMN colour TEXT",)), Additive(("CREATE TABLE paints (n)",)))
+    store, story = store_at(tmp_path), Story("1")
+    await store.open()
+    await tell_all(store, story)
+    assert await store.run(story.run_id) == story.run
+    await store.close()
+    _migrated(tmp_path)
+
+
+async def test_a_file_that_a_newer_pollux_took_something_from_is_refused(tmp_path: Path):
+    _migrated(tmp_path, Additive(("ALTER TABLE runs ADD COLUMN colour TEXT",)), ("DROP TABLE grants",))
+    with pytest.raises(StoreError, match=f"version {len(MIGRATIONS)} or older, found {len(MIGRATIONS) + 2}. Update"):
+        await store_at(tmp_path).open()
+
+
 def test_an_upgrade_that_is_killed_leaves_the_older_file_as_it_was(tmp_path: Path):
     path, before = tmp_path / "pollux.db", 2
     script = f"""
@@ -54,6 +73,13 @@ migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT 
     assert "tokens" not in _columns(db)
     migrate(db, path)
     assert (version_of(db), "tokens" in _columns(db)) == (len(MIGRATIONS), True)
+    db.close()
+
+
+def _migrated(folder: Path, *more: Sequence[str]) -> None:
+    """A file as a newer Pollux leaves it."""
+    db = sqlite3.connect(folder / "pollux.db", isolation_level=None)
+    migrate(db, folder / "pollux.db", [*MIGRATIONS, *more])
     db.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollux.core.errors import NotFound, StoreError, ValidationError
+from pollux.core.errors import NotFound, StoreError, TooNew, ValidationError
 from pollux.core.events import ActionCompleted, ActionFailed, Event, RunClaimed, RunStarted
 from pollux.core.ids import ActionId
 from pollux.core.messages import Message, ToolCall, ToolResult, user
@@ -117,16 +117,26 @@ def test_what_a_newer_version_added_is_passed_over():
 @pytest.mark.parametrize(
     ("kind", "version", "facts"),
     [
-        ("RunClaimed", VERSION + 1, "{}"),
-        ("RunTeleported", VERSION, "{}"),
         ("RunClaimed", VERSION, "{}"),
         ("RunClaimed", VERSION, "not json"),
         ("RunClaimed", VERSION, '{"epoch": 1, "driver": "d", "at": "noon"}'),
     ],
 )
-def test_what_cannot_be_read_is_a_store_error(kind: str, version: int, facts: str):
+def test_what_is_damaged_is_a_store_error(kind: str, version: int, facts: str):
     with pytest.raises(StoreError, match="expected"):
         decode(kind, version, facts, {})
+
+
+@pytest.mark.parametrize(("kind", "version"), [("RunClaimed", VERSION + 1), ("RunTeleported", VERSION)])
+def test_what_a_newer_version_marked_or_invented_is_too_new(kind: str, version: int):
+    with pytest.raises(TooNew, match=f"found '{kind}' of version {version}. Update Pollux"):
+        decode(kind, version, '{"epoch": 1, "driver": "d", "at": 1.0}', {})
+
+
+def test_a_part_of_a_kind_that_is_unknown_here_is_too_new():
+    body = b'{"role":"user","parts":[{"type":"text","text":"hi"},{"type":"hologram","depth":3}]}'
+    with pytest.raises(TooNew, match="found 'hologram'"):
+        decode_message(body)
 
 
 @pytest.mark.parametrize("result", ["\ud800", {"a": object()}, {1: {2, object()}}])

@@ -18,6 +18,7 @@ from pollux.core.errors import (
     PolluxError,
     StoreError,
     ThreadBusy,
+    TooNew,
     ValidationError,
 )
 
@@ -58,6 +59,8 @@ STATUSES: tuple[tuple[type[PolluxError], int], ...] = (
     (Conflict, 409),
     (Draining, 503),
     (StoreError, 503),
+    # Another server may be of the version that it takes.
+    (TooNew, 503),
     (Unavailable, 503),
 )
 INTERNAL = "something went wrong here; the log tells what, under this correlation id"

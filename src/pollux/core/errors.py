@@ -14,6 +14,7 @@ PolluxError
 ├── Misfit               a fact that does not fit the state it met; nothing was changed
 ├── Conflict             another writer was faster; reload and judge again
 ├── StoreError           the store could not write or read; nothing was acknowledged
+├── TooNew               stored by a newer Pollux, in words that this one does not know
 └── Draining             this process is stopping and takes no new work
 """
 
@@ -128,6 +129,20 @@ class StoreError(PolluxError):
     """
 
     code = "store_error"
+
+
+class TooNew(PolluxError):
+    """What is stored there was written by a newer Pollux, and this one would misread it.
+
+    No StoreError: to ask once more does not help. A process that can read `version` can go on with it; this one leaves
+    it as it is.
+    """
+
+    code = "too_new"
+
+    def __init__(self, message: str, *, version: int) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class Draining(PolluxError):

@@ -17,7 +17,7 @@ from pollux.core.thread import Thread
 from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
-from pollux.wire.codec import VERSION, Codec, from_json, to_json
+from pollux.wire.codec import Codec, from_json, to_json
 
 
 def _names(cls: type[Any]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def prepare(change: Change, codec: Codec) -> Prepared:
     for stream, first, journal in _journals(change):
         for seq, event in enumerate(journal, first):
             stored = codec.encode(thread_id, event)
-            events.append((stream, seq, stored.kind, VERSION, event.at, stored.facts))
+            events.append((stream, seq, stored.kind, stored.version, event.at, stored.facts))
             contents.update(stored.contents)
     messages: list[tuple[Any, ...]] = []
     for seq, message in enumerate(change.messages, change.first_message):

@@ -2,6 +2,10 @@
 
 Each migration is one transaction together with its new `user_version`: a process killed in the middle leaves the file
 as it was. The caller holds the store's file lock.
+
+A migration that is `Additive` leaves room for processes of the version before: they go on beside it, and may start
+again. After any other one they are refused. The file says itself which versions can live with it (`readable_from`), for
+old code cannot know what a newer one did.
 """
 
 import hmac
@@ -10,6 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pollux.core.errors import StoreError
+
+
+class Additive(tuple[str, ...]):
+    """A migration that takes nothing away and needs nothing: what older code writes and reads still fits.
+
+    A new table or index; a new column that is nullable or has a default.
+    """
+
+    __slots__ = ()
+
 
 FIRST = (
     # Journals of runs (`r:` and id) and of threads (`t:` and id). Facts only: what was said lies in `content`.
@@ -132,22 +146,39 @@ MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THI
 
 
 def migrate(db: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    """Bring the file to the newest version. Raises StoreError for a file of a newer Pollux."""
-    version = version_of(db)
-    if version > len(migrations):
-        raise StoreError(
-            f"expected the store {path} at version {len(migrations)} or older, found {version}. Update Pollux"
-        )
+    """Bring the file to the newest version. Raises StoreError for one that a newer Pollux made unfit for this one."""
+    version, known = version_of(db), len(migrations)
+    if version > known and _readable_from(db, version) > known:
+        raise StoreError(f"expected the store {path} at version {known} or older, found {version}. Update Pollux")
     for number, statements in enumerate(migrations[version:], version + 1):
         db.execute("BEGIN IMMEDIATE")
         try:
             for statement in statements:
                 db.execute(statement)
+            _note_reach(db, number, statements)
             db.execute(f"PRAGMA user_version = {number}")
             db.execute("COMMIT")
         finally:
             if db.in_transaction:
                 db.execute("ROLLBACK")
+
+
+def _note_reach(db: sqlite3.Connection, number: int, statements: Sequence[str]) -> None:
+    """Write down the oldest version whose code can live with this one. Without a word it is this one's own."""
+    if isinstance(statements, Additive):
+        oldest = _readable_from(db, number - 1)
+        db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('readable_from', ?)", (str(oldest),))
+    else:
+        db.execute("DELETE FROM meta WHERE name = 'readable_from'")
+
+
+def _readable_from(db: sqlite3.Connection, version: int) -> int:
+    try:
+        found = db.execute("SELECT value FROM meta WHERE name = 'readable_from'").fetchone()
+    except sqlite3.OperationalError:
+        # Somebody else's file: it says nothing to us.
+        found = None
+    return int(found[0]) if found else version
 
 
 def know_key(db: sqlite3.Connection, path: Path, key: bytes) -> None:

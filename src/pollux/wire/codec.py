@@ -13,14 +13,12 @@ from typing import Any, cast, get_type_hints
 
 import msgspec
 
-from pollux.core.errors import NotFound, StoreError, ValidationError
+from pollux.core.errors import NotFound, StoreError, TooNew, ValidationError
 from pollux.core.events import EVENT_TYPES, Event
 from pollux.core.messages import Message
 from pollux.core.thread import THREAD_EVENT_TYPES, ThreadEvent
 from pollux.wire.shapes import reader
-
-VERSION = 1
-"""The version of the stored form. A change that old code would misread raises it."""
+from pollux.wire.versions import FIRST, VERSION, Versions
 
 CONTENT: dict[str, tuple[str, ...]] = {
     "RunStarted": ("prompt", "compressed", "instructions", "rules"),
@@ -55,6 +53,7 @@ class Stored:
     """An event ready to be written: its facts as JSON, and the contents they refer to, by digest."""
 
     kind: str
+    version: int
     facts: str
     contents: list[tuple[str, bytes]]
 
@@ -82,7 +81,9 @@ class Codec:
             if is_content and value is not None and value != "":
                 value = self._put(thread_id, value, contents)
             facts[name] = value
-        return Stored(kind, to_json(facts).decode(), contents)
+        # Nothing was ever added that older code could misread: there is nothing to look for.
+        version = FIRST if VERSION == FIRST else _VERSIONS.of(event)
+        return Stored(kind, version, to_json(facts).decode(), contents)
 
     def encode_message(self, thread_id: str, message: Message) -> tuple[str, bytes]:
         """A message's digest and body. A reply has the same ones as in its event: it is kept once."""
@@ -103,10 +104,14 @@ def decode(kind: str, version: int, facts: str, contents: Mapping[str, bytes]) -
 
     Raises:
         Erased: some of its content is gone.
-        StoreError: it was written by a newer version, or is damaged.
+        TooNew: it was written by a newer version.
+        StoreError: it is damaged.
     """
-    if version > VERSION or kind not in _ALL:
-        raise StoreError(f"expected events up to version {VERSION}, found {kind!r} of version {version}; update Pollux")
+    if version > VERSION or kind not in EVENTS:
+        raise TooNew(
+            f"expected events up to version {VERSION}, found {kind!r} of version {version}. Update Pollux",
+            version=max(version, VERSION + 1),
+        )
     try:
         return _decoder(kind)(msgspec.json.decode(facts), contents)
     except (ValueError, TypeError, KeyError) as problem:
@@ -134,7 +139,7 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(hint: Any, body: bytes | str) -> Any:
-    """A value of one of our shapes. Raises StoreError where the text does not fit."""
+    """A value of one of our shapes. Raises StoreError where the text does not fit, TooNew where it says too much."""
     read = reader(hint)
     try:
         value = msgspec.json.decode(body)
@@ -143,7 +148,10 @@ def from_json(hint: Any, body: bytes | str) -> Any:
         raise StoreError(f"expected a stored {hint}, found something else ({type(problem).__name__})") from problem
 
 
-_ALL: dict[str, type[Event] | type[ThreadEvent]] = {**EVENT_TYPES, **THREAD_EVENT_TYPES}
+EVENTS: dict[str, type[Event] | type[ThreadEvent]] = {**EVENT_TYPES, **THREAD_EVENT_TYPES}
+"""Everything that is ever stored, by its name."""
+
+_VERSIONS = Versions()
 
 Decode = Callable[[dict[str, Any], Mapping[str, bytes]], Any]
 
@@ -157,7 +165,7 @@ def _members(cls: type[Any]) -> tuple[tuple[str, bool], ...]:
 
 @cache
 def _decoder(kind: str) -> Decode:
-    cls = _ALL[kind]
+    cls = EVENTS[kind]
     hints = get_type_hints(cls)
     plan = tuple((name, reader(hints[name]), is_content) for name, is_content in _members(cls))
 

@@ -1,7 +1,7 @@
 """Read dataclasses back from plain JSON values. One reader is compiled for each type, from its hints, once.
 
-Unknown members are ignored and missing ones take their defaults, so that what an older or a little newer version wrote
-can still be read. Unions of dataclasses are told apart by their `type` member.
+Missing members take their defaults: an older version did not have them. Unknown members are passed over: what may not
+be, a newer version marks (versions.py). Unions of dataclasses are told apart by their `type` member.
 """
 
 from base64 import b64decode
@@ -11,8 +11,11 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NewType, Union, cast, get_args, get_origin, get_type_hints
 
+from pollux.core.errors import TooNew
+from pollux.wire.versions import VERSION
+
 Read = Callable[[Any], Any]
-"""From a plain value to the typed one. Raises ValueError, TypeError or KeyError where it does not fit."""
+"""From a plain value to the typed one. Raises ValueError, TypeError, KeyError or TooNew where it does not fit."""
 
 
 @cache
@@ -70,7 +73,11 @@ def _union(choices: tuple[Any, ...]) -> Read | None:
 
 def _tagged(by_tag: dict[str, Read]) -> Read:
     def read(value: Mapping[str, Any]) -> Any:
-        return by_tag[value["type"]](value)
+        tag = value["type"]
+        if tag not in by_tag:
+            # It does not say how much newer.
+            raise TooNew(f"expected {', '.join(by_tag)}, found {tag!r}. Update Pollux", version=VERSION + 1)
+        return by_tag[tag](value)
 
     return read
 

@@ -1,8 +1,12 @@
 """The tables of the PostgreSQL store, and how an older database becomes a current one.
 
 Each migration is one transaction together with its number: a process killed in the middle leaves the database as it
-was. An advisory lock lets one process migrate while the others wait. Changes must leave room for processes of the
-version before, which go on while hosts are updated one by one.
+was. An advisory lock lets one process migrate while the others wait.
+
+Hosts are updated one by one. A migration that is `Additive` leaves room for processes of the version before: they go on
+beside it, and may start again. After any other one they are refused, so it belongs in a release after the one whose
+code needs no more what it takes away. The database says itself which versions can live with it (`readable_from`), for
+old code cannot know what a newer one did.
 
 A second wall around what users own: a row is seen only under the scope of its owner, or of the engine, whatever the
 query forgot to ask. It holds for the tables' owner too, but for no superuser.
@@ -14,6 +18,7 @@ from collections.abc import Sequence
 from pollux.core.errors import StoreError
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.scopes import Db
+from pollux.stores.schema import Additive
 
 _MIGRATING = 0x706F6C6C7578
 """The advisory lock of whoever migrates: "pollux" in ASCII."""
@@ -159,14 +164,14 @@ MIGRATIONS: Sequence[Sequence[str]] = ((*_TABLES, *_walls(), *_GUARDS),)
 
 
 def migrate(db: Db, place: Address, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
-    """Bring the database to the newest version. Raises StoreError for one of a newer Pollux."""
+    """Bring the database to the newest version. Raises StoreError for one that a newer Pollux made unfit for this."""
     while (version := version_of(db)) < len(migrations):
         with db.transaction():
             # Released with the transaction. Whoever waited here finds the work done.
             db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
             if version_of(db) == version:
                 _apply(db, migrations[version], version + 1)
-    if version > len(migrations):
+    if version > len(migrations) and _readable_from(db, version) > len(migrations):
         raise StoreError(
             f"expected the store at {place} at version {len(migrations)} or older, found {version}. Update Pollux"
         )
@@ -181,10 +186,24 @@ def _apply(db: Db, statements: Sequence[str], number: int) -> None:
         db.execute("CREATE TABLE pollux.meta (name text PRIMARY KEY, value text NOT NULL)")
     for statement in statements:
         db.execute(statement.encode())
+    if isinstance(statements, Additive):
+        _note(db, "readable_from", _readable_from(db, number - 1))
+    else:
+        db.execute("DELETE FROM pollux.meta WHERE name = 'readable_from'")
+    _note(db, "version", number)
+
+
+def _note(db: Db, name: str, number: int) -> None:
     db.execute(
-        "INSERT INTO pollux.meta VALUES ('version', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (str(number),),
+        "INSERT INTO pollux.meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, str(number)),
     )
+
+
+def _readable_from(db: Db, version: int) -> int:
+    """The oldest version whose code can live with the tables. Where nobody wrote it down, it is their own."""
+    row = db.execute("SELECT value FROM pollux.meta WHERE name = 'readable_from'").fetchone()
+    return int(row[0]) if row else version
 
 
 def version_of(db: Db) -> int:
@@ -203,10 +222,15 @@ def know_key(db: Db, place: Address, key: bytes) -> None:
     Raises:
         StoreError: it is another one.
     """
-    mark = hmac.digest(key, b"pollux.store", "sha256").hex()
+    mark = mark_of(key)
     db.execute("INSERT INTO pollux.meta VALUES ('key', %s) ON CONFLICT DO NOTHING", (mark,))
     row = db.execute("SELECT value FROM pollux.meta WHERE name = 'key'").fetchone()
     if row is None or not hmac.compare_digest(str(row[0]), mark):
         raise StoreError(
             f"expected the key that the store at {place} was made with, found another. Put its audit.key back in place"
         )
+
+
+def mark_of(key: bytes) -> str:
+    """By what a store knows its key. It tells nothing of it."""
+    return hmac.digest(key, b"pollux.store", "sha256").hex()

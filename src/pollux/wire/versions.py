@@ -1,0 +1,98 @@
+"""Which version of the stored form an event needs: the oldest whose code does right by everything it says.
+
+Processes of two versions work on one store while hosts are updated one by one. Whoever adds something to an event says
+here since when, and an event is marked with that version only where it says something new. All the others stay readable
+for older processes; those that are marked are left alone by them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from types import UnionType
+from typing import Any, Literal, NewType, Union, cast, get_args, get_origin, get_type_hints
+
+FIRST = 1
+
+SINCE: Mapping[str, int] = {}
+"""What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
+version that code must have to meet it. A field counts where it is not at its default. What older code may pass over
+without harm has the 1. The version to take is one more than the highest here, once that one was released."""
+
+VERSION = max(SINCE.values(), default=FIRST)
+"""What this code can read."""
+
+Need = Callable[[Any], int]
+
+
+class Versions:
+    """Says of events which version they need, by a table like `SINCE`."""
+
+    def __init__(self, since: Mapping[str, int] = SINCE) -> None:
+        self._since = {name: version for name, version in since.items() if version > FIRST}
+        self._needs: dict[Any, Need | None] = {}
+
+    def of(self, event: object) -> int:
+        """The version that is written with the event."""
+        need = self._need(type(event))
+        return need(event) if need else FIRST
+
+    def _need(self, hint: Any) -> Need | None:
+        """What a value of this type needs; None where it is never more than the first version."""
+        if isinstance(hint, NewType):
+            return self._need(hint.__supertype__)
+        if is_dataclass(hint):
+            if hint not in self._needs:
+                self._needs[hint] = self._record(cast("type[Any]", hint))
+            return self._needs[hint]
+        origin = get_origin(hint)
+        if origin is tuple:
+            inner = self._need(get_args(hint)[0])
+            return (lambda values: max(map(inner, values), default=FIRST)) if inner else None
+        if origin is Union or origin is UnionType:
+            return self._union(get_args(hint))
+        return None
+
+    def _record(self, cls: type[Any]) -> Need | None:
+        own = self._since.get(cls.__name__, FIRST)
+        hints = get_type_hints(cls)
+        plan = [(each.name, need) for each in fields(cls) if (need := self._member(cls, each, hints[each.name]))]
+        if not plan:
+            return (lambda _: own) if own > FIRST else None
+        return lambda value: max(own, *(need(getattr(value, name)) for name, need in plan))
+
+    def _member(self, cls: type[Any], field: Field[Any], hint: Any) -> Need | None:
+        name = f"{cls.__name__}.{field.name}"
+        own, inner = self._since.get(name, FIRST), self._need(hint)
+        words = {word: self._since[f"{name}={word}"] for word in words_of(hint) if f"{name}={word}" in self._since}
+        if own == FIRST and not words:
+            return inner
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+
+        def need(value: Any) -> int:
+            version = FIRST if value == default else own
+            if words and isinstance(value, str):
+                version = max(version, words.get(value, FIRST))
+            return max(version, inner(value)) if inner else version
+
+        return need
+
+    def _union(self, choices: tuple[Any, ...]) -> Need | None:
+        needs: dict[object, Need] = {}
+        for choice in choices:
+            inner = self._need(choice) if is_dataclass(choice) else None
+            if inner:
+                needs[choice] = inner
+
+        def need(value: object) -> int:
+            found = needs.get(type(value))
+            return found(value) if found else FIRST
+
+        return need if needs else None
+
+
+def words_of(hint: Any) -> Iterator[str]:
+    """The words that a field may hold, where it holds words."""
+    if get_origin(hint) is Literal:
+        yield from get_args(hint)
+    elif get_origin(hint) in (Union, UnionType):
+        for choice in get_args(hint):
+            yield from words_of(choice)
