@@ -11,6 +11,7 @@ from pollux.core.tools import ToolContext
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine, Start
 from pollux.engine.model import ModelRequest
+from pollux.engine.ports import News
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import Answer, ScriptedProvider, call, reply
 from pollux.stores.sqlite import SqliteStore
@@ -19,8 +20,8 @@ from pollux.stores.sqlite import SqliteStore
 class DeafStore(SqliteStore):
     """Never hears of what others write."""
 
-    async def changed_elsewhere(self) -> None:
-        await asyncio.Event().wait()
+    async def changed_elsewhere(self) -> News:
+        return await asyncio.get_running_loop().create_future()
 
 
 async def test_an_approval_that_this_process_has_not_heard_of_can_be_answered_here(tmp_path: Path):

@@ -1,7 +1,7 @@
 """Corners: answers that do not fit, moments between two steps, runs that are driven elsewhere."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import pytest
 from tests.engine.builders import (
@@ -91,6 +91,12 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self.woken: list[RunId] = []
+
+    async def open(self, profiles: Mapping[str, Profile]) -> None:
+        """Nothing to be made."""
+
+    def stop(self) -> None:
+        """Nothing is brought here."""
 
     async def serve(self, drivers: Drivers) -> None:
         await asyncio.get_running_loop().create_future()

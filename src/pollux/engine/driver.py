@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
-from pollux.core.errors import Draining, Misfit, ValidationError
+from pollux.core.errors import Draining, Misfit, TooNew, ValidationError
 from pollux.core.events import Event, RunClaimed
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId
@@ -97,6 +97,10 @@ class Driver:
         problem = None if task.cancelled() else task.exception()
         if isinstance(problem, Draining):
             logger.warning("an abandoned tool ended after its engine: %s", problem)
+        elif isinstance(problem, TooNew):
+            # As after a crash: whoever can read what was written goes on from what the journal knows.
+            logger.warning("run %s is left to a newer process: %s", self.feed.run.id, problem)
+            self._on_idle(self, True)
         elif problem is not None:
             # The run stays as the journal has it, and is taken up again after a while.
             logger.error("an effect failed in a way it should not", exc_info=problem)
@@ -209,7 +213,7 @@ class Driver:
             system=await perform.instructions(means.instruct(run, profile)),
             turns=await self._turns(run),
             tools=await means.gate.tools_for(run),
-            stream=feed.live or bool(feed.watchers),
+            stream=feed.live or means.ledger.is_watched(feed),
         )
         return means.providers(run.model), request
 
@@ -244,6 +248,7 @@ class Crew:
     async def close(self, grace: float) -> None:
         """Let what is under way go on for a while, then leave the rest to a recovery."""
         self._leaving = True
+        self._dispatcher.stop()
         driving = [feed for feed in self._ledger.feeds if feed.driving]
         if driving and grace:
             idle = [asyncio.ensure_future(_wait_idle(feed)) for feed in driving]
@@ -292,6 +297,8 @@ class Crew:
         try:
             await self._ledger.catch_up(feed)
             claimed = self._claiming(feed, facts, is_alone=True)
+            # Whoever watches does so from elsewhere, and may come late: the text so far is there for them.
+            feed.live = True
             run = await self._ledger.append(feed, claimed, Followed(self._means.gate))
             if not pending(run):
                 self.attend(feed)
@@ -300,6 +307,13 @@ class Crew:
             # A tool of a run that another has claimed may go on here for long.
             while feed.driving and feed.run.driver == self._means.gate.name:
                 await feed.wait_moved(feed.run.version)
+            if run.driver == self._means.gate.name and _needs_driver(feed.run):
+                # Its driver gave up. Where the reason is that others wrote what is too new for us, this says so.
+                await self._ledger.catch_up(feed)
+        except Draining:
+            if not self._ledger.is_closed:
+                await self._ledger.catch_up(feed)
+            raise
         finally:
             self._ledger.release(feed)
 
@@ -342,6 +356,9 @@ class Crew:
                 after = step(after, event)
             if not _needs_driver(after) or not self._drives(run, is_alone) or await self._is_held(feed, run, is_alone):
                 return events
+            if feed.turns is None:
+                # Before the claim: whoever cannot read what was said before takes nothing on.
+                feed.turns = await load_turns(run, self._ledger.store)
             return [
                 RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
                 *events,

@@ -121,6 +121,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         await self._store.open()
+        await self._dispatcher.open(self.profiles)
         self._ledger = Ledger(self._store)
         self._name = self._store.enlist()
         self._gate = gate.Gate(

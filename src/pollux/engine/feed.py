@@ -8,17 +8,16 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Protocol, cast
 
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelCalled
 from pollux.core.frozen import frozen
 from pollux.core.run import Run
 from pollux.core.thread import Thread
+from pollux.engine.airwaves import Kind, Piece
 from pollux.engine.model import Turns
 from pollux.engine.ports import Recorded
-
-Kind = Literal["text", "thought"]
 
 
 @frozen
@@ -148,6 +147,10 @@ class Watcher:
             self._items.append(delta)
         self._wake()
 
+    def clear(self) -> None:
+        """Skip what has come so far: it was read elsewhere."""
+        self._items, self._size, self._is_behind = [], 0, False
+
     def close(self) -> None:
         """Nothing more will come from here."""
         self._closed = True
@@ -197,6 +200,18 @@ class Watcher:
             waiter.set_result(None)
 
 
+class Elsewhere(Protocol):
+    """The other processes, where the run may be watched or driven too."""
+
+    def shown(self, feed: "Feed") -> None:
+        """Some text arrived here."""
+        ...
+
+    def moved(self, feed: "Feed") -> None:
+        """The run has moved on, or somebody here has begun or ceased to watch or to drive it."""
+        ...
+
+
 class Feed:
     """One run as this process knows it. Kept while somebody drives or watches it."""
 
@@ -206,6 +221,7 @@ class Feed:
         "_waiting",
         "closed",
         "driving",
+        "elsewhere",
         "live",
         "lock",
         "on_move",
@@ -222,6 +238,7 @@ class Feed:
         self.turns: Turns | None = None
         self.closed = False
         self.driving = False
+        self.elsewhere: Elsewhere | None = None
         self.live = False
         """Whether somebody asked to see text as it arrives."""
         self.on_move: Callable[[], None] = do_nothing
@@ -260,9 +277,45 @@ class Feed:
         said = self._said
         if said is None:
             said = self._said = Said(turn, attempt)
-        delta = said.add(kind, text)
-        for watcher in self.watchers:
-            watcher.hear(delta, said)
+        self._say(said, kind, text)
+        if self.elsewhere is not None:
+            self.elsewhere.shown(self)
+
+    def hear(self, piece: Piece) -> bool:
+        """A piece of an answer that another process receives. False where something before it is missing.
+
+        It may come at any time, and more than once. What is not of the call under way is in the journal, or will be.
+        """
+        run = self.run
+        is_due = run.asked and (run.turn, run.attempt) == (piece.turn, piece.attempt)
+        if not is_due or self.driving or run.cancel or run.ending:
+            return True
+        said = self._said or Said(piece.turn, piece.attempt)
+        known = said.length - piece.place
+        if known < 0:
+            return False
+        if known < len(piece.text):
+            self._said = said
+            self._say(said, piece.kind, piece.text[known:])
+        return True
+
+    @property
+    def said(self) -> Said | None:
+        """The open turn's text so far, where there is any."""
+        return self._said
+
+    def join(self, watcher: Watcher) -> None:
+        """One more who watches, until `leave`."""
+        self.watchers.append(watcher)
+        if self.closed:
+            watcher.close()
+        if self.elsewhere is not None:
+            self.elsewhere.moved(self)
+
+    def leave(self, watcher: Watcher) -> None:
+        self.watchers.remove(watcher)
+        if self.elsewhere is not None:
+            self.elsewhere.moved(self)
 
     def shown(self) -> list[Delta]:
         """The open turn's text so far."""
@@ -297,12 +350,19 @@ class Feed:
         """Let those who wait look again."""
         self.on_move()
         self._wake_all()
+        if self.watchers and self.elsewhere is not None:
+            self.elsewhere.moved(self)
 
     def _wake_all(self) -> None:
         if self._waiting:
             self._waiting = _woken(self._waiting)
         if self._patient and not (self.driving and self.run.is_open and not self.closed):
             self._patient = _woken(self._patient)
+
+    def _say(self, said: Said, kind: Kind, text: str) -> None:
+        delta = said.add(kind, text)
+        for watcher in self.watchers:
+            watcher.hear(delta, said)
 
     def _publish(self, item: Item) -> None:
         for watcher in self.watchers:

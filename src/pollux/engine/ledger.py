@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pollux.core import machine
 from pollux.core.canonical import canonical
-from pollux.core.errors import Conflict, Draining, NotFound, StoreError
+from pollux.core.errors import Conflict, Draining, NotFound, PolluxError, StoreError
 from pollux.core.events import (
     ActionCompleted,
     ActionDecided,
@@ -34,7 +34,8 @@ from pollux.core.run import Action, Compressed, Run, evolve
 from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
-from pollux.engine.ports import ApprovalRow, AuditFact, Change, RunRow, Store
+from pollux.engine.ports import ApprovalRow, AuditFact, Change, News, RunRow, Store
+from pollux.engine.relay import Relay
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ Follow = Callable[[Run], Awaitable[Event | None]]
 """What follows at once from a run's state, one fact at a time, to be written in the same transaction."""
 
 REMEMBERED_THREADS = 256
+REMEMBERED_RUNS = 1_000
 DELAYS = (0.05, 0.2, 0.5, 1.0, 2.0)
 """Seconds between tries at a store in trouble."""
 
@@ -59,6 +61,11 @@ class Ledger:
         self._feeds: dict[RunId, Feed] = {}
         self._turns: dict[ThreadId, tuple[int, Turns]] = {}
         self._in_use = asyncio.Event()
+        self._looks = 0
+        """How often there was news without names."""
+        self._unfollowed: dict[RunId, int] = {}
+        """The last that was heard of runs that nobody here followed."""
+        self._relay = Relay(store.airwaves, self._feeds.get) if store.airwaves else None
         self.is_closed = False
 
     @property
@@ -69,6 +76,8 @@ class Ledger:
     def close(self) -> None:
         """The engine is gone: what an abandoned tool still says cannot be written here, and nobody waits in vain."""
         self.is_closed = True
+        if self._relay:
+            self._relay.close()
         for feed in self.feeds:
             feed.close()
 
@@ -77,23 +86,30 @@ class Ledger:
         feed = self._feeds.get(run_id)
         return feed is not None and feed.driving
 
+    def is_watched(self, feed: Feed) -> bool:
+        """Whether somebody wants to see its text as it arrives, here or in another process."""
+        return bool(feed.watchers) or (self._relay is not None and self._relay.is_watched(feed.run.id))
+
     async def begin(
         self, first: Iterable[Event], follow: Follow, *, thread: Thread, thread_events: tuple[ThreadEvent, ...]
     ) -> Feed:
         """A new run. Raises ThreadBusy or Conflict when its thread has moved on."""
         run, events = await _compose(None, first, follow)
         change = change_of(None, run, events, thread=thread, thread_events=thread_events)
+        looks = self._looks
         await self.store.commit(change)
         # Somebody may have read it from the store and be waiting already: there is only one feed.
         feed = self._feeds.get(run.id) or Feed(run, change.thread or thread)
         if feed.turns is None and feed.run.version == run.version:
             feed.turns = self._take_turns(run)
         self.keep(feed)
+        if self._has_missed(feed, looks):
+            await patiently(lambda: self.catch_up(feed))
         return feed
 
     async def acquire(self, run_id: RunId) -> Feed:
         """The run's feed, kept until `release`. Raises NotFound."""
-        feed = self._feeds.get(run_id)
+        feed, looks = self._feeds.get(run_id), self._looks
         if feed is None:
             run = await self.store.run(run_id)
             thread = await self.store.thread(run.thread_id) if run else None
@@ -102,11 +118,22 @@ class Ledger:
             # While it was being read, another task may have made the feed: there is only one.
             feed = self._feeds.get(run_id) or Feed(run, thread)
         self.keep(feed)
+        if self._has_missed(feed, looks):
+            try:
+                await self.catch_up(feed)
+            except BaseException:
+                self.release(feed)
+                raise
         return feed
+
+    def _has_missed(self, feed: Feed, looks: int) -> bool:
+        """Whether there was news of the run after it was read or written and before anybody here followed it."""
+        return looks != self._looks or self._unfollowed.get(feed.run.id, 0) > feed.run.version
 
     def keep(self, feed: Feed) -> None:
         """One more who needs the feed, until `release`."""
         feed.users += 1
+        feed.elsewhere = self._relay
         self._feeds[feed.run.id] = feed
         self._in_use.set()
 
@@ -159,19 +186,40 @@ class Ledger:
         raise Draining("this process has stopped; the fact can only be told to another")
 
     async def follow_others(self) -> None:
-        """Bring in what other processes write, as long as anybody here cares. Runs until cancelled."""
+        """Bring in what other processes write and tell, as long as anybody here cares. Runs until cancelled."""
+        async with asyncio.TaskGroup() as both:
+            both.create_task(self._follow_commits())
+            if self._relay:
+                both.create_task(self._relay.serve())
+
+    async def _follow_commits(self) -> None:
         while True:
             await self._in_use.wait()
-            await patiently(self._bring_in)
+            news = await patiently(self.store.changed_elsewhere)
+            self._looks += not news.is_whole
+            await patiently(lambda news=news: self._bring_in(news))
 
-    async def _bring_in(self) -> None:
-        await self.store.changed_elsewhere()
-        versions = await self.store.versions(list(self._feeds))
+    async def _bring_in(self, news: News) -> None:
+        versions = news.versions if news.is_whole else await self.store.versions(list(self._feeds))
         for run_id, version in versions.items():
             feed = self._feeds.get(run_id)
-            if feed is not None and version > feed.run.version:
-                async with feed.lock:
-                    await self._refresh(feed)
+            if feed is None:
+                self._unfollowed[run_id] = version
+            elif version > feed.run.version:
+                await self._bring_up(feed)
+        while len(self._unfollowed) > REMEMBERED_RUNS:
+            self._unfollowed.pop(next(iter(self._unfollowed)))
+
+    async def _bring_up(self, feed: Feed) -> None:
+        try:
+            async with feed.lock:
+                await self._refresh(feed)
+        except StoreError:
+            raise
+        except PolluxError:
+            # It was erased, say. The others here must still hear of theirs.
+            logger.exception("a run cannot be followed any more")
+            feed.close()
 
     async def _refresh(self, feed: Feed) -> None:
         records = await self.store.journal(feed.run.id, feed.run.version)

@@ -20,6 +20,7 @@ from pollux.core.errors import (
     PolicyError,
     PolluxError,
     ToolExecutionError,
+    TooNew,
     ValidationError,
 )
 from pollux.core.events import (
@@ -78,6 +79,9 @@ async def call_model(
         provider, request = await ask()
     except InstructionsFailed as problem:
         return _failed(run, "instructions", str(problem), now())
+    except TooNew:
+        # Nothing is wrong with the run: a newer process can make this request.
+        raise
     except PolluxError as problem:
         kind = "auth" if isinstance(problem, MissingCredential) else "bad_request"
         return _failed(run, kind, str(problem), now())

@@ -1,6 +1,6 @@
 """What the engine needs of the world: a store that remembers, a clock, a source of ids."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pollux.core.events import Event
@@ -8,8 +8,10 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
+from pollux.core.profile import Profile
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.airwaves import Airwaves
 
 
 @frozen
@@ -144,6 +146,21 @@ class AuditReport:
     problems: tuple[str, ...] = ()
 
 
+@frozen
+class News:
+    """What other processes have committed: the runs, and how many events each has now.
+
+    Where it is not whole, others may have moved too: look at every run.
+    """
+
+    versions: Mapping[RunId, int]
+    is_whole: bool = True
+
+
+ANYTHING = News({}, is_whole=False)
+"""Something was committed; nobody knows what."""
+
+
 class Store(Protocol):
     """Remembers. Every method is safe to call from many tasks; a commit is one transaction or nothing.
 
@@ -153,6 +170,11 @@ class Store(Protocol):
     @property
     def is_instant(self) -> bool:
         """Whether a commit never waits, so that a caller cannot leave in the middle of one."""
+        ...
+
+    @property
+    def airwaves(self) -> Airwaves | None:
+        """How this process and others tell one another of text on its way, once it is open; None where they cannot."""
         ...
 
     async def open(self) -> None: ...
@@ -267,8 +289,11 @@ class Store(Protocol):
         """Whether the process behind a driver's name still lives."""
         ...
 
-    async def changed_elsewhere(self) -> None:
-        """Return soon after another process has committed something; never, where no other process can."""
+    async def changed_elsewhere(self) -> News:
+        """What other processes have committed to runs since the last time, waiting for the first.
+
+        Never returns where no other process can.
+        """
         ...
 
     async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
@@ -307,6 +332,10 @@ class Dispatcher(Protocol):
         """Whether the process that leaves work owed takes it on itself."""
         ...
 
+    async def open(self, profiles: Mapping[str, Profile]) -> None:
+        """Be ready for wakes of runs of these profiles. Raises StoreError."""
+        ...
+
     async def serve(self, drivers: "Drivers") -> None:
         """Bring wakes to this process's drivers, until cancelled."""
         ...
@@ -317,6 +346,10 @@ class Dispatcher(Protocol):
 
     def wake_at(self, run_id: RunId, moment: Instant) -> None:
         """The clock moves this run at that moment, if nothing else did before."""
+        ...
+
+    def stop(self) -> None:
+        """Bring no more wakes here. What is being driven goes on."""
         ...
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pollux.core.actions import UNKNOWN
-from pollux.core.errors import NotFound
+from pollux.core.errors import NotFound, TooNew
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
@@ -77,8 +77,9 @@ class Queries:
         for row in await self._store.approvals(user, status=status, limit=limit, before=before):
             try:
                 run = await self._store.run(row.run_id)
-            except NotFound:
-                # Its thread was erased: that there was a question is for the audit alone to tell.
+            except (NotFound, TooNew):
+                # Its thread was erased: that there was a question is for the audit alone to tell. Or a newer process
+                # asks it: that one also knows what an answer would mean.
                 continue
             action = run.action_of_approval(row.approval_id) if run else None
             if run and action:
@@ -123,8 +124,8 @@ class Queries:
     async def _unknown_in(self, run_id: RunId) -> list[Question]:
         try:
             run = await self._store.run(run_id)
-        except NotFound:
-            # Its thread was erased: nobody can say any more what it was about.
+        except (NotFound, TooNew):
+            # Its thread was erased: nobody can say any more what it was about. Or only a newer process can.
             return []
         if run is None:
             return []

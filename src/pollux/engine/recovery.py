@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
-from pollux.core.errors import Misfit, NotFound
+from pollux.core.errors import Misfit, NotFound, TooNew
 from pollux.core.events import Event, TimeReached
 from pollux.core.ids import RunId
 from pollux.core.machine import wake_at
@@ -67,7 +67,13 @@ class Recovery:
 
     async def drive(self, run_id: RunId) -> None:
         """Drive the run here, which nobody else is at, until it needs no driver any more."""
-        await self._try(self._hear_children(run_id))
+        try:
+            await self._hear_children(run_id)
+        except TooNew:
+            # Its wake may have been about this child: it is for whoever can hear it.
+            raise
+        except Exception:
+            logger.exception("a run's children could not be heard")
         await self.crew.drive(run_id, self._what_time_it_is)
 
     async def tick(self, run_id: RunId) -> None:
@@ -105,6 +111,9 @@ class Recovery:
             await work
         except Misfit as misfit:
             logger.info("somebody else was faster: %s", misfit)
+            return False
+        except TooNew as problem:
+            logger.warning("a run is left to a newer process: %s", problem)
             return False
         except Exception:
             logger.exception("a run could not be taken on")

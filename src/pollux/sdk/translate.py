@@ -88,6 +88,10 @@ class Translation:
                 pass
 
     def _read_reply(self, run: Run, event: ModelReplied) -> Iterator[events.AgentEvent]:
+        if run.turn == event.turn and run.attempt > event.attempt:
+            # This answer was none: its words are not the run's, and whoever saw them was told to drop them.
+            yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))
+            return
         # What was not streamed, or was streamed before anybody watched, is told now.
         thought = "".join(part.text for part in event.message.parts if isinstance(part, Thought))
         if rest := thought[self._shown["thought"] :]:

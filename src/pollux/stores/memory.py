@@ -22,7 +22,7 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run, evolve
 from pollux.core.thread import Thread, ThreadEvent
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, News, Recorded, RunRow
 from pollux.stores.audit import Kept, Tip, chained
 from pollux.stores.heads import NO_HEADS, Heads
 from pollux.stores.verify import Evidence, verify
@@ -33,6 +33,7 @@ class MemoryStore:
     """Keeps everything in this process, and nothing after it."""
 
     is_instant = True
+    airwaves = None
 
     def __init__(self, *, key: bytes | None = None, heads: Path | None = None) -> None:
         self._key = key or token_bytes(32)
@@ -211,9 +212,9 @@ class MemoryStore:
     async def is_alive(self, driver: str) -> bool:
         return driver in self._drivers
 
-    async def changed_elsewhere(self) -> None:
+    async def changed_elsewhere(self) -> News:
         # No other process can reach this memory.
-        await asyncio.get_running_loop().create_future()
+        return await asyncio.get_running_loop().create_future()
 
     async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
         return {run_id: self._runs[run_id].version for run_id in run_ids if run_id in self._runs}

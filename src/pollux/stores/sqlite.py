@@ -18,7 +18,17 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run
 from pollux.core.thread import Thread, ThreadEvent
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
+from pollux.engine.ports import (
+    ANYTHING,
+    ApprovalRow,
+    AuditEntry,
+    AuditFact,
+    AuditReport,
+    Change,
+    News,
+    Recorded,
+    RunRow,
+)
 from pollux.stores import reading, rows
 from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
@@ -46,6 +56,7 @@ class SqliteStore:
     """
 
     is_instant = False
+    airwaves = None
 
     def __init__(self, path: Path | str, *, key: bytes, heads: Path | None = None) -> None:
         self._path = Path(path)
@@ -205,12 +216,12 @@ class SqliteStore:
     async def is_alive(self, driver: str) -> bool:
         return self._drivers.is_alive(driver)
 
-    async def changed_elsewhere(self) -> None:
+    async def changed_elsewhere(self) -> News:
         seen = self._foreign_changes
         while True:
             await self._opened().call(self._look)
             if self._foreign_changes != seen:
-                return
+                return ANYTHING
             await asyncio.sleep(POLL_SECONDS)
 
     async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:

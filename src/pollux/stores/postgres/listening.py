@@ -1,9 +1,13 @@
-"""This process's own line to the database: it hears of others' commits on it, and shows that it is alive.
+"""This process's own line to the database: it hears what others commit and tell, speaks, and shows that it is alive.
 
 A driver is alive while its line holds an advisory lock, which the server drops at once when the process dies, and
 while it was heard within six seconds, which a process that was stopped, or a host that vanished, is not. Who comes
 back late finds that another has claimed its runs: epochs see to that. Right after a start of the server nobody has had
 time to take up the line again, so nobody is given up for six seconds.
+
+Notices are read whenever the socket has something, and in the course of every statement: a handler gets them all. One
+that was sent may still never come, if its sender's connection broke just then; so now and then everything counts as
+changed.
 """
 
 import asyncio
@@ -14,19 +18,24 @@ from secrets import token_hex
 from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Notify
 
 from pollux.core.errors import StoreError
+from pollux.core.run import Run
+from pollux.engine.ports import News
 from pollux.stores.postgres.address import APPLICATION, GONE_SECONDS, Address
+from pollux.stores.postgres.airwaves import PostgresAirwaves
+from pollux.stores.postgres.news import CHANNEL, Gathered, notice
 from pollux.stores.postgres.scopes import Statement
 from pollux.stores.postgres.troubles import explained
-from pollux.stores.postgres.writing import CHANNEL
 
 logger = logging.getLogger(__name__)
 
 Db = AsyncConnection[tuple[Any, ...]]
 
 BEAT_SECONDS = 2.0
+BEATS_TO_A_LOOK = 15
+"""After so many, whoever follows runs is told to look at all of them."""
 PAUSES = (0.05, 0.2, 0.5, 1.0)
 """How long to wait before the line is taken up again."""
 
@@ -36,7 +45,7 @@ _SETTINGS = (
     f" set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '{GONE_SECONDS}s', false),"
     f" set_config('synchronous_commit', 'off', false)"
 ).encode()
-_LISTEN = f"LISTEN {CHANNEL}".encode()
+_NOTIFY = b"SELECT pg_notify(channel, told) FROM unnest(%s::text[], %s::text[]) AS notices (channel, told)"
 _LOCK = b"SELECT pg_try_advisory_lock(%s)"
 _BEAT = (
     b"INSERT INTO pollux.drivers VALUES (%s, clock_timestamp())"
@@ -63,11 +72,14 @@ _ALIVE = (
 class Line:
     """One open line. `open` returns once the first one stands; after that it is taken up again by itself."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, key: bytes) -> None:
         self._address = address
         self._name = token_hex(8)
         self._numbers = count(1)
-        self._changed = asyncio.Event()
+        self._due = asyncio.Event()
+        """Set when the socket has something, or there is something to say."""
+        self._news = Gathered(self._name)
+        self.airwaves = PostgresAirwaves(self._name, key, self._due)
         self._is_locked = False
         self._db: Db | None = None
         self._task: asyncio.Task[None] | None = None
@@ -94,7 +106,7 @@ class Line:
                 await self._db.execute(_LEAVE, (self._name,))
         await self._hang_up()
         # Whoever waits is told, and finds the store closed.
-        self._changed.set()
+        self._news.miss()
 
     def enlist(self) -> str:
         """A driver's name, alive for as long as the line is."""
@@ -104,14 +116,13 @@ class Line:
         """Whether the name was given here."""
         return driver.startswith(f"drv_{self._name}_")
 
-    def told(self, what: str) -> str:
-        """What a commit tells those who listen, so that we know our own. A payload has under 8,000 bytes."""
-        return f"{self._name} {what[:200]}"
+    def told(self, run: Run) -> str:
+        """What a commit tells those who listen, so that we know our own."""
+        return notice(self._name, run)
 
-    async def wait_changed(self) -> None:
-        """Return soon after another process has committed something."""
-        await self._changed.wait()
-        self._changed.clear()
+    async def changed(self) -> News:
+        """What other processes have committed since the last time, waiting for the first."""
+        return await self._news.take()
 
     async def _stay(self) -> None:
         while self._db:
@@ -123,6 +134,7 @@ class Line:
             await self._take_up()
 
     async def _hang_up(self) -> None:
+        self.airwaves.lose()
         if self._db:
             await self._db.close()
 
@@ -139,20 +151,61 @@ class Line:
             except psycopg.Error:
                 await self._hang_up()
         # Nobody knows what was said meanwhile.
-        self._changed.set()
+        self._news.miss()
+        self.airwaves.miss()
 
     async def _begin(self, db: Db) -> None:
         self._is_locked = False
+        db.add_notify_handler(self._hear)
         await db.execute(_SETTINGS)
-        await db.execute(_LISTEN)
+        await _say(db, [f"LISTEN {channel}" for channel in (CHANNEL, *self.airwaves.begin())])
         await self._beat(db)
 
     async def _listen(self, db: Db) -> None:
-        while True:
-            async for notice in db.notifies(timeout=BEAT_SECONDS):
-                if not notice.payload.startswith(self._name):
-                    self._changed.set()
+        loop = asyncio.get_running_loop()
+        for beats in count(1):
+            end = loop.time() + BEAT_SECONDS
+            while loop.time() < end:
+                await self._wait_due(db, end)
+                _read(db)
+                await self._speak(db)
             await self._beat(db)
+            if beats % BEATS_TO_A_LOOK == 0:
+                self._news.miss()
+
+    async def _wait_due(self, db: Db, end: float) -> None:
+        """Until the server has said something, somebody here wants to, or that moment has come."""
+        loop, socket = asyncio.get_running_loop(), db.fileno()
+        # Only while we wait: psycopg puts its own reader in this one's place.
+        loop.add_reader(socket, self._due.set)
+        try:
+            async with asyncio.timeout_at(end):
+                await self._due.wait()
+        except TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(socket)
+        self._due.clear()
+
+    async def _speak(self, db: Db) -> None:
+        # First the ear, then the mouth: an answer may come at once.
+        if switches := self.airwaves.take_switches():
+            await _say(db, switches)
+        if not (notices := self.airwaves.take_notices()):
+            return
+        try:
+            await db.execute(_NOTIFY, ([channel for channel, _ in notices], [told for _, told in notices]))
+        except psycopg.Error as problem:
+            if db.closed:
+                raise
+            # The server's queue is full, say. Who misses something asks for it.
+            logger.warning("%d notices could not be sent: %s", len(notices), type(problem).__name__)
+
+    def _hear(self, notice: Notify) -> None:
+        if notice.channel == CHANNEL:
+            self._news.hear(notice.payload)
+        else:
+            self.airwaves.take_in(notice.channel, notice.payload)
 
     async def _beat(self, db: Db) -> None:
         if not self._is_locked:
@@ -169,6 +222,19 @@ async def _connect(address: Address) -> Db:
         return await AsyncConnection.connect(**address.parameters, autocommit=True)
     except psycopg.Error as problem:
         raise explained(problem, address) from problem
+
+
+async def _say(db: Db, statements: list[str]) -> None:
+    # Several statements in one cannot be prepared, however often they are said.
+    await db.execute(";".join(statements).encode(), prepare=False)
+
+
+def _read(db: Db) -> None:
+    """Give what has arrived to the handler, without waiting."""
+    db.pgconn.consume_input()
+    while found := db.pgconn.notifies():
+        if db.pgconn.notify_handler:
+            db.pgconn.notify_handler(found)
 
 
 def is_alive(driver: str) -> Statement | None:

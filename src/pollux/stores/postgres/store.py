@@ -24,12 +24,14 @@ from pollux.core.policy import Grant
 from pollux.core.redact import Secret
 from pollux.core.run import ApprovalStatus, Run
 from pollux.core.thread import Thread, ThreadEvent
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, Recorded, RunRow
+from pollux.engine.airwaves import Airwaves
+from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, News, Recorded, RunRow
 from pollux.stores.heads import Heads
 from pollux.stores.postgres import erasure, listening, reading, verifying
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Connections
 from pollux.stores.postgres.listening import Line
+from pollux.stores.postgres.poolers import check_hears, is_direct
 from pollux.stores.postgres.reading import Page
 from pollux.stores.postgres.rows import check_texts
 from pollux.stores.postgres.schema import know_key, migrate
@@ -81,6 +83,10 @@ class PostgresStore:
         self._line: Line | None = None
         self._signing: Signing | None = None
 
+    @property
+    def airwaves(self) -> Airwaves:
+        return self._opened()[1].airwaves
+
     async def open(self) -> None:
         if self._connections and self._process == os.getpid():
             return
@@ -88,8 +94,10 @@ class PostgresStore:
         self._connections = Connections(self._address, most=self._most, prepare=not self._is_pooled)
         self._signing = Signing(self._heads) if self._heads else None
         try:
+            if not await self._connections.work(self._look) or self._is_pooled:
+                await check_hears(self._direct)
             await self._connections.work(self._prepare)
-            self._line = Line(self._direct)
+            self._line = Line(self._direct, self._key)
             await self._line.open()
         except BaseException:
             await self.close()
@@ -108,7 +116,7 @@ class PostgresStore:
         check_texts(change)
         prepared = prepare(change, self._codec)
         connections, line = self._opened()
-        told = line.told(change.run.id if change.run else "")
+        told = line.told(change.run) if change.run else None
         try:
             await connections.work(lambda db: self._write(db, prepared, told))
         except Unsettled as problem:
@@ -228,10 +236,11 @@ class PostgresStore:
         found = await self._ask(question) if question else []
         return bool(found and found[0][0])
 
-    async def changed_elsewhere(self) -> None:
+    async def changed_elsewhere(self) -> News:
         _, line = self._opened()
-        await line.wait_changed()
+        news = await line.changed()
         self._opened()
+        return news
 
     async def versions(self, run_ids: Sequence[RunId]) -> dict[RunId, int]:
         check_text(*run_ids)
@@ -240,8 +249,8 @@ class PostgresStore:
 
     # Inside.
 
-    def _prepare(self, db: Db) -> None:
-        """See that this is a database for us, and bring it up to date."""
+    def _look(self, db: Db) -> bool:
+        """See that this is a database for us, and whether we speak with it directly."""
         row = db.execute(_SERVER).fetchone()
         encoding, is_above_walls = row or ("UTF8", False)
         if encoding != "UTF8":
@@ -250,10 +259,14 @@ class PostgresStore:
             )
         if is_above_walls:
             logger.warning("the database role may see everybody's rows; use one that is no superuser")
+        return is_direct(db)
+
+    def _prepare(self, db: Db) -> None:
+        """Bring the database up to date."""
         migrate(db, self._address)
         know_key(db, self._address, self._key)
 
-    def _write(self, db: Db, prepared: Prepared, told: str) -> None:
+    def _write(self, db: Db, prepared: Prepared, told: str | None) -> None:
         written = write(db, prepared, key=self._key, told=told, beside=self._beside)
         if self._signing and written.tip:
             self._signing.sign(written.tip, written.at)

@@ -18,6 +18,7 @@ from pollux.engine.ports import Change
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
 from pollux.stores.postgres import rows
+from pollux.stores.postgres.news import CHANNEL
 from pollux.stores.postgres.scopes import Db, Statement
 from pollux.stores.postgres.troubles import NOT_WRITTEN
 from pollux.stores.rows import Prepared
@@ -28,7 +29,6 @@ Beside = Callable[[Change], Iterable[Statement]]
 """What else is to be written in the transaction of a change: a queue's wake, for one."""
 
 TRIES = 4
-CHANNEL = "pollux_changes"
 
 _BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 # For this transaction alone, since a pooler may lend the session to others. On a process that was stopped while it held
@@ -72,8 +72,8 @@ class _Found(NamedTuple):
     tip: Tip
 
 
-def write(db: Db, prepared: Prepared, *, key: bytes, told: str, beside: Beside | None = None) -> Written:
-    """Write a prepared change, and tell `told` to those who listen.
+def write(db: Db, prepared: Prepared, *, key: bytes, told: str | None, beside: Beside | None = None) -> Written:
+    """Write a prepared change, and tell `told` to those who listen. A change of no run is no news.
 
     Raises:
         Conflict, ThreadBusy: it does not fit what is stored.
@@ -98,7 +98,7 @@ def _given_up(problem: psycopg.Error) -> PolluxError:
     return StoreError("expected to be alone with the run, but others were in the way each time. Try again")
 
 
-def _attempt(db: Db, prepared: Prepared, key: bytes, told: str, beside: Beside | None) -> Written:
+def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: Beside | None) -> Written:
     change = prepared.change
     is_sent = False
     entries: list[Kept] = []
@@ -115,7 +115,8 @@ def _attempt(db: Db, prepared: Prepared, key: bytes, told: str, beside: Beside |
                 db.execute(*statement)
             is_sent = True
             ended = db.execute(b"COMMIT")
-            db.execute(_NOTIFY, (told,))
+            if told:
+                db.execute(_NOTIFY, (told,))
     except psycopg.Error as problem:
         if ended is None or ended.statusmessage != "COMMIT":
             if is_sent and (db.closed or problem.sqlstate is None):
