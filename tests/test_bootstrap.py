@@ -16,6 +16,7 @@ from pollux.core.run import Run
 from pollux.emulator import run_emulator
 from pollux.engine.engine import Start
 from pollux.engine.ports import AuditFact, Change
+from pollux.providers.bounded import Bounded
 from pollux.stores.sqlite import SqliteStore
 from pollux.testing.provider_lab import ADD
 from pollux.tools.define import FunctionTool
@@ -57,6 +58,14 @@ def test_a_model_that_nobody_here_offers_is_a_usage_error(tmp_path: Path, model:
 async def test_the_same_provider_serves_every_model_of_its_kind(tmp_path: Path):
     registry = Registry(settings(tmp_path, GEMINI_API_KEY="g"))
     assert registry("gemini-3.8-flash") is registry("gemini-2.5-flash")
+    await registry.close()
+
+
+async def test_a_provider_waits_for_no_more_answers_at_once_than_were_allowed(tmp_path: Path):
+    some = replace(settings(tmp_path, GEMINI_API_KEY="g", OPENAI_API_KEY="o"), gemini_concurrency=2)
+    registry = Registry(some)
+    assert isinstance(registry("gemini-3.8-flash"), Bounded)
+    assert not isinstance(registry("gpt-5"), Bounded)
     await registry.close()
 
 

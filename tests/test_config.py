@@ -486,6 +486,20 @@ def test_hosts_and_counts_of_a_server_are_read(cwd: Path):
     assert (settings.burst, settings.tokens_per_day, settings.requests_per_minute) == (7, 1000, 1200)
 
 
+def test_how_much_is_done_at_once_is_read(cwd: Path):
+    assert (read(cwd).concurrency, read(cwd).gemini_concurrency) == (50, None)
+    write_config(cwd, "[worker]\nconcurrency = 7\n[gemini]\nconcurrency = 3\n[openai]\nconcurrency = 4\n")
+    settings = read(cwd)
+    assert (settings.concurrency, settings.gemini_concurrency, settings.openai_concurrency) == (7, 3, 4)
+    assert read(cwd, {"POLLUX_CONCURRENCY": "0"}).concurrency == 0
+
+
+@pytest.mark.parametrize("number", ["-1", "1001", "many", "1.5"])
+def test_a_concurrency_that_is_none_is_refused(cwd: Path, number: str):
+    with pytest.raises(ConfigError, match="POLLUX_CONCURRENCY must be a whole number from 0 to 1000"):
+        read(cwd, {"POLLUX_CONCURRENCY": number})
+
+
 @pytest.mark.parametrize("line", ["burst = 0", "burst = 1.5", "burst = true", 'allowed_hosts = "a.example:80"'])
 def test_hosts_and_counts_that_are_none_are_refused(cwd: Path, line: str):
     write_config(cwd, f"[serve]\n{line}\n")

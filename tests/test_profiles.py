@@ -22,6 +22,7 @@ tools = ["weather", "demo_mail"]
 on_reject = "fail"
 thinking = "shown"
 max_output_tokens = 2000
+priority = -5
 limits = { model_calls = 6, tokens = 50_000, seconds = 90.5, approval_seconds = 600, compress_at = 8000 }
 output_schema = { type = "object", properties = { answer = { type = "string" } } }
 extra = { temperature = 0.2, stop = ["END"], deep = { is = true } }
@@ -77,6 +78,7 @@ def test_everything_a_profile_says_is_in_it(config: Path):
         on_reject="fail",
         thinking="shown",
         max_output_tokens=2000,
+        priority=-5,
         output_schema={"type": "object", "properties": {"answer": {"type": "string"}}},
         extra={"temperature": 0.2, "stop": ["END"], "deep": {"is": True}},
     )  # fmt: skip
@@ -180,6 +182,8 @@ def test_the_tools_that_profiles_name_are_known_before_any_is_loaded(config: Pat
         ("max_output_tokens = 0", "max_output_tokens of {place} must be a whole number above 0"),
         ("max_output_tokens = 1.5", "max_output_tokens of {place} must be a whole number above 0"),
         ("max_output_tokens = true", "max_output_tokens of {place} must be a whole number above 0"),
+        ("priority = 1001", "priority of {place} must be a whole number from -1000 to 1000"),
+        ("priority = true", "priority of {place} must be a whole number from -1000 to 1000"),
         ("limits = 7", "limits of {place} must be a table, found a number"),
         ("limits = { calls = 1 }", "limits of {place} holds 'calls', which means nothing there. Known: approval"),
         ("limits = { model_calls = 2.5 }", "model_calls of limits of {place} must be a whole number above 0"),

@@ -22,13 +22,16 @@ from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
 from pollux.engine.perform import Instruct, fixed_instructions
-from pollux.engine.ports import Clock, Store
+from pollux.engine.ports import Clock, Dispatcher, Store
 from pollux.engine.system import SystemClock
 from pollux.providers import reach
+from pollux.providers.bounded import Bounded
 from pollux.telemetry import traced_provider, traced_tool, tracer
 
 if TYPE_CHECKING:
     from pollux.providers.http import Http
+    from pollux.stores.postgres.examination import Examination
+    from pollux.stores.postgres.writing import Beside
     from pollux.tools.google.account import Google
 
 KEY_BYTES = 32
@@ -49,11 +52,18 @@ async def running_engine(
     instruct: Instruct = fixed_instructions,
     store: Store | None = None,
     providers: "Registry | Fixed | None" = None,
+    dispatcher: Dispatcher | None = None,
 ) -> AsyncGenerator[Engine]:
     """An engine on the configured store with the configured providers, closed at the end."""
     providers = providers or Registry(settings)
     engine = make_engine(
-        store or open_store(settings), providers, tools=tools, profiles=profiles, rules=rules, instruct=instruct
+        store or open_store(settings),
+        providers,
+        tools=tools,
+        profiles=profiles,
+        rules=rules,
+        instruct=instruct,
+        dispatcher=dispatcher,
     )
     try:
         async with engine:
@@ -71,8 +81,9 @@ def make_engine(
     rules: Sequence[Rule] = (),
     instruct: Instruct = fixed_instructions,
     clock: Clock | None = None,
+    dispatcher: Dispatcher | None = None,
 ) -> Engine:
-    """An engine that drives its runs in this process, to be opened and closed by whoever made it."""
+    """An engine, to be opened and closed by whoever made it. Without a dispatcher it drives its runs itself."""
     clock = clock or SystemClock()
     return Engine(
         store=store,
@@ -82,8 +93,30 @@ def make_engine(
         rules=rules,
         instruct=instruct,
         clock=clock,
-        dispatcher=LocalDispatcher(clock),
+        dispatcher=dispatcher or LocalDispatcher(clock),
     )
+
+
+def shared_store(settings: Settings, *, stands_in: bool) -> tuple[Store, Dispatcher | None]:
+    """The store that the settings name, and with PostgreSQL the queue in it that hands runs to workers.
+
+    With a concurrency this process is one of them; one that `stands_in` is one only while there is no other.
+    """
+    if not isinstance(settings.store, Secret):
+        return open_store(settings), None
+    _check_postgres()
+    from pollux.dispatch.queue.dispatcher import ProcrastinateDispatcher
+
+    direct = settings.pg_listen_url or settings.store
+    try:
+        queue = ProcrastinateDispatcher(
+            direct, clock=SystemClock(), concurrency=settings.concurrency, stands_in=stands_in
+        )
+    except ValidationError as problem:
+        raise ConfigError(
+            f"{'POLLUX_PG_LISTEN_URL' if settings.pg_listen_url else 'POLLUX_STORE'}: {problem}"
+        ) from None
+    return _postgres(settings.store, settings, beside=queue.beside), queue
 
 
 def open_store(settings: Settings) -> Store:
@@ -104,9 +137,28 @@ def open_store(settings: Settings) -> Store:
     return SqliteStore(settings.store, key=key, heads=_heads_of(settings.store, settings.home))
 
 
-def _postgres(url: Secret, settings: Settings) -> Store:
-    if not _is_installed("psycopg"):
-        raise ConfigError("a PostgreSQL store needs psycopg: pip install 'pollux[postgres]'")
+async def examine_postgres(settings: Settings) -> "Examination":
+    """How the PostgreSQL store, its server and its queue are. Makes nothing. Raises ConfigError and StoreError."""
+    _check_postgres()
+    from pollux.stores.postgres.examination import examine
+
+    assert isinstance(settings.store, Secret)
+    key_file = settings.home / "audit.key"
+    try:
+        key = read_key(key_file) if key_file.exists() else None
+        return await examine(settings.store, settings.pg_listen_url, key=key)
+    except ValidationError as problem:
+        raise ConfigError(f"POLLUX_STORE or POLLUX_PG_LISTEN_URL: {problem}") from None
+
+
+def _check_postgres() -> None:
+    missing = [name for name in ("psycopg", "procrastinate") if not _is_installed(name)]
+    if missing:
+        raise ConfigError(f"a PostgreSQL store needs {' and '.join(missing)}: pip install 'pollux[postgres]'")
+
+
+def _postgres(url: Secret, settings: Settings, *, beside: "Beside | None" = None) -> Store:
+    _check_postgres()
     from pollux.stores.postgres.address import Address
     from pollux.stores.postgres.store import PostgresStore
 
@@ -117,7 +169,7 @@ def _postgres(url: Secret, settings: Settings) -> Store:
         raise ConfigError(f"POLLUX_STORE: {problem}") from None
     heads = settings.home / f"audit-heads.{hashlib.sha256(named.encode()).hexdigest()[:16]}.jsonl"
     key = read_key(settings.home / "audit.key")
-    return PostgresStore(url, key=key, heads=heads, listen_url=settings.pg_listen_url)
+    return PostgresStore(url, key=key, heads=heads, listen_url=settings.pg_listen_url, beside=beside)
 
 
 def _heads_of(store: Path, home: Path) -> Path:
@@ -308,7 +360,9 @@ class Registry:
     def _provider(self, name: ProviderName, base_url: str | None) -> Provider:
         known = self._made.get((name, base_url or ""))
         if known is None:
-            known = self._made[name, base_url or ""] = self._make(name, base_url)
+            known = self._make(name, base_url)
+            most = getattr(self._settings, f"{name}_concurrency")
+            known = self._made[name, base_url or ""] = Bounded(known, most) if most is not None else known
         return known
 
     def _make(self, name: ProviderName, base_url: str | None) -> Provider:

@@ -6,11 +6,9 @@ whoever recovers it.
 
 import asyncio
 import gc
-import logging
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import replace
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -22,28 +20,16 @@ from pollux.asgi.credentials import Credentials, authority_of, secrets_of
 from pollux.asgi.door import LOOPBACK, Door, Rate
 from pollux.asgi.endpoint import nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
-from pollux.bootstrap import google_of, open_store, running_engine
-from pollux.config import Settings, load_project
-from pollux.config.profiles import profiles_of, tools_named
-from pollux.core.errors import PolluxError
-from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
-from pollux.core.tools import Tool
+from pollux.config import Settings
 from pollux.engine.engine import Engine
 from pollux.http.openapi import DOCUMENT
 from pollux.http.runtime import Runtime, as_it_is
 from pollux.http.table import ENDPOINTS
-from pollux.tools.demo_mail import demo_mail
-from pollux.tools.masked import MaskedTool
-from pollux.tools.registered import registered_tools
+from pollux.service import GRACE_SECONDS, running_service
 
 if TYPE_CHECKING:
     from pollux.tools.google.account import Google
 
-logger = logging.getLogger(__name__)
-
-MODEL_CALLS = 3
-RECOVER_SECONDS = 5.0
-GRACE_SECONDS = 10.0
 COLLECT = (5_000, 20, 20)
 """How seldom garbage is looked for: hundreds of streams make much that is no garbage, and everybody waits meanwhile."""
 PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpoint.public)
@@ -51,40 +37,11 @@ PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpo
 
 @asynccontextmanager
 async def running_app(settings: Settings, credentials: Credentials) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
-    """The application over an engine that recovers what others left, closed at the end."""
-    project = load_project(settings)
-    # Code of others: what it says goes to models and callers, and may hold what it was called with.
+    """The application over a running engine, closed at the end."""
     known = secrets_of(settings, credentials)
-    async with AsyncExitStack() as stack:
-        store = open_store(settings)
-        google = await stack.enter_async_context(google_of(settings, store))
-        tools: dict[str, Tool] = {"demo_mail": demo_mail(settings.home / "outbox.jsonl")}
-        tools |= {tool.spec.name: tool for tool in (google.tools if google else ())}
-        registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=tuple(tools))
-        profiles = profiles_of(
-            project.rights,
-            model=settings.model or DEFAULT_MODEL,
-            defaults=Limits(model_calls=MODEL_CALLS),
-            # An installed package offers nothing by being there: its tools are had by those who name them.
-            tools=(*tools, *project.rights.tools),
-            known=tuple(registered),
-        )
-        tools |= {name: MaskedTool(tool, known) for name, tool in registered.items()}
-        jwt = await stack.enter_async_context(_verifier(settings))
+    async with _verifier(settings) as jwt, running_service(settings, known, stands_in=True) as service:
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
-        engine = await stack.enter_async_context(
-            running_engine(
-                settings,
-                tools=tools.values(),
-                profiles={name: _told_first(profile, settings) for name, profile in profiles.items()},
-                rules=project.rights.rules,
-                store=store,
-            )
-        )
-        await engine.recover()
-        recovering = asyncio.create_task(_recover(engine))
-        stack.push_async_callback(_stopped, recovering)
-        yield application(settings, engine, authority, google=google), engine
+        yield application(settings, service.engine, authority, google=service.google), service.engine
 
 
 def application(settings: Settings, engine: Engine, authority: Authority, *, google: "Google | None" = None) -> ASGIApp:
@@ -143,22 +100,6 @@ async def serve(
         await engine.close(GRACE_SECONDS)
 
 
-async def _recover(engine: Engine) -> None:
-    """What other processes left when they died is taken up soon."""
-    while True:
-        await asyncio.sleep(RECOVER_SECONDS)
-        try:
-            await engine.recover()
-        except PolluxError as problem:
-            logger.warning("runs could not be looked for: %s", problem)
-
-
-async def _stopped(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
 @asynccontextmanager
 async def _verifier(settings: Settings) -> AsyncGenerator[Verifier | None]:
     if settings.oidc_issuer is None or settings.oidc_audience is None:
@@ -171,9 +112,3 @@ async def _verifier(settings: Settings) -> AsyncGenerator[Verifier | None]:
         yield verifier
     finally:
         await verifier.close()
-
-
-def _told_first(profile: Profile, settings: Settings) -> Profile:
-    """The configured instructions come before the profile's own."""
-    told = [text for text in (settings.system_prompt, profile.instructions) if text]
-    return replace(profile, instructions="\n\n".join(told))

@@ -18,11 +18,16 @@ KEY = b"k" * 32
 
 
 async def opened(
-    url: str, clock: Clock, provider: Provider, tools: Iterable[Tool] = (), *, concurrency: int = 0
+    url: str,
+    clock: Clock,
+    provider: Provider,
+    tools: Iterable[Tool] = (),
+    *,
+    concurrency: int = 0,
+    stands_in: bool = False,
 ) -> tuple[Engine, ProcrastinateDispatcher]:
     """One process of a deployment: a server, or with a concurrency a worker."""
-    dispatcher = ProcrastinateDispatcher(url, clock=clock, concurrency=concurrency)
-    await dispatcher.open()
+    dispatcher = ProcrastinateDispatcher(url, clock=clock, concurrency=concurrency, stands_in=stands_in)
     store = PostgresStore(url, key=KEY, connections=4, beside=dispatcher.beside)
     engine = Engine(store=store, providers=lambda model: provider, tools=tools, clock=clock, dispatcher=dispatcher)
     await engine.__aenter__()

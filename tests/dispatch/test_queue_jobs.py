@@ -15,11 +15,14 @@ from pollux.dispatch.queue import schema, statements
 from pollux.dispatch.queue.dispatcher import ProcrastinateDispatcher
 from pollux.dispatch.queue.link import Link, parameters_of
 from pollux.dispatch.queue.schema import install
-from pollux.engine.engine import Start
+from pollux.engine.engine import Engine, Start
+from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.testing.dispatcher_suite import ADA, Held, LabTool, mail
 
 pytestmark = pytest.mark.slow
+
+DEFAULT = statements.known({"default": 0})
 
 
 @pytest.fixture
@@ -69,10 +72,10 @@ async def test_many_wakes_of_one_run_are_one_job(lab: QueueLab, link: Link):
     run = await server.start(Start("go on", user=ADA))
     for _ in range(20):
         dispatcher.wake(run.id)
-        await link.ask(statements.wake([run.id]))
-        await link.ask(statements.enqueue([run.id]))
-        await link.ask(statements.due(lab.clock.now() + 10**6))
-        await link.ask(statements.left_alone(lab.clock.now() + 10))
+        await link.ask(statements.wake([run.id], DEFAULT))
+        await link.ask(statements.enqueue([run.id], DEFAULT))
+        await link.ask(statements.due(lab.clock.now() + 10**6, DEFAULT))
+        await link.ask(statements.left_alone(lab.clock.now() + 10, DEFAULT))
     assert len(_jobs(lab.url)) == 1
     await server.close()
 
@@ -83,7 +86,7 @@ async def test_a_wake_is_not_taken_before_the_change_that_made_it_is_written(lab
     number = await _worker(link)
     with psycopg.connect(lab.url) as db:
         db.execute("SELECT set_config('pollux.scope', 'engine', true)")
-        db.execute(*statements.enqueue([run.id]))
+        db.execute(*statements.enqueue([run.id], DEFAULT))
         assert await _fetched(link, number) is None
     assert await _fetched(link, number) is not None
     await server.close()
@@ -103,12 +106,12 @@ async def test_a_run_that_was_forgotten_is_found_by_the_sweep(lab: QueueLab, lin
     run = await server.start(Start("go on", user=ADA))
     _empty(lab.url)
     # Somebody may just be about to wake it.
-    await link.ask(statements.left_alone(lab.clock.now() + 1))
+    await link.ask(statements.left_alone(lab.clock.now() + 1, DEFAULT))
     assert _jobs(lab.url) == []
-    await link.ask(statements.left_alone(lab.clock.now() + 5))
+    await link.ask(statements.left_alone(lab.clock.now() + 5, DEFAULT))
     assert [job["queueing_lock"] for job in _jobs(lab.url)] == [run.id]
     _empty(lab.url)
-    await link.ask(statements.left_alone(lab.clock.now() + 3600, since=None))
+    await link.ask(statements.left_alone(lab.clock.now() + 3600, DEFAULT, since=None))
     assert len(_jobs(lab.url)) == 1
     await server.close()
 
@@ -163,7 +166,7 @@ async def test_a_job_given_back_gives_way_to_a_newer_wake(lab: QueueLab, link: L
     run = await server.start(Start("go on", user=ADA))
     number = await _worker(link)
     await _fetched(link, number)
-    await link.ask(statements.wake([run.id]))
+    await link.ask(statements.wake([run.id], DEFAULT))
     assert [job["status"] for job in _jobs(lab.url)] == ["doing", "todo"]
     # Two of one thread are never at work at once.
     assert await _fetched(link, number) is None
@@ -178,6 +181,45 @@ async def test_a_worker_takes_jobs_of_its_profiles_alone(lab: QueueLab, link: Li
     number = await _worker(link)
     assert await _fetched(link, number, ["another"]) is None
     assert await _fetched(link, number, ["another", "default"])
+    await server.close()
+
+
+async def test_runs_of_other_agents_on_the_store_get_no_job_that_nobody_would_take(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    run = await server.start(Start("go on", user=ADA))
+    _empty(lab.url)
+    others = statements.known({"another": 0})
+    await link.ask(statements.wake([run.id], others))
+    await link.ask(statements.enqueue([run.id], others))
+    await link.ask(statements.left_alone(lab.clock.now() + 5, others))
+    assert _jobs(lab.url) == []
+    await server.close()
+
+
+async def test_runs_of_a_higher_priority_are_taken_first(lab: QueueLab, link: Link):
+    server, _ = await opened(lab.url, lab.clock, ScriptedProvider())
+    runs = [await server.start(Start("go on", user=ADA)) for _ in range(3)]
+    _empty(lab.url)
+    for run, priority in zip(runs, (0, 7, -7), strict=True):
+        await link.ask(statements.wake([run.id], statements.known({"default": priority})))
+    number = await _worker(link)
+    taken = [await _fetched(link, number) for _ in runs]
+    assert [runs[1].id, runs[0].id, runs[2].id] == [_run_of(lab.url, job) for job in taken]
+    await server.close()
+
+
+async def test_a_server_drives_runs_itself_only_while_no_worker_is_alive(lab: QueueLab):
+    script = ScriptedProvider(reply("Alone."), reply("By the worker."), reply("Alone again."))
+    clock = SystemClock()
+    server, standing = await opened(lab.url, clock, script, concurrency=5, stands_in=True)
+    assert await _said(server) == "Alone."
+    worker, _ = await opened(lab.url, clock, script, concurrency=5)
+    await _until(lambda: not _is_needed(standing))
+    run = await server.start(Start("go on", user=ADA))
+    assert (await server.wait_settled(run.id, seconds=20)).driver == vars(worker)["_name"]
+    await worker.close()
+    await _until(lambda: _is_needed(standing))
+    assert await _said(server) == "Alone again."
     await server.close()
 
 
@@ -222,7 +264,7 @@ async def test_several_processes_make_the_tables_at_once(url: str):
 
 async def test_tables_that_were_half_made_are_made_again(url: str, monkeypatch: pytest.MonkeyPatch):
     whole = vars(schema)["_OURS"]
-    monkeypatch.setattr(schema, "_OURS", (*whole, b"SELECT 1 / 0"))
+    monkeypatch.setattr(schema, "_OURS", {**whole, "broken": (b"SELECT 1 / 0",)})
     with pytest.raises(StoreError, match="tables"):
         await install(parameters_of(url))
     monkeypatch.setattr(schema, "_OURS", whole)
@@ -254,13 +296,29 @@ def _jobs(url: str) -> list[dict[str, Any]]:
     return [dict(zip(wanted, row, strict=True)) for row in found]
 
 
+def _run_of(url: str, job: int | None) -> str:
+    with psycopg.connect(url, autocommit=True) as db:
+        found = db.execute("SELECT queueing_lock FROM pollux.procrastinate_jobs WHERE id = %s", (job,)).fetchone()
+    assert found
+    return found[0]
+
+
+def _is_needed(dispatcher: ProcrastinateDispatcher) -> bool:
+    return vars(dispatcher)["_tending"].needed.is_set()
+
+
+async def _said(server: Engine) -> str:
+    run = await server.start(Start("go on", user=ADA))
+    return (await server.wait_settled(run.id, seconds=20)).text
+
+
 def _empty(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("DELETE FROM pollux.procrastinate_jobs")
 
 
 async def _worker(link: Link) -> int:
-    [(number,)] = await link.ask(statements.REGISTER)
+    [(number,)] = await link.ask(statements.register(stands_in=False))
     return number
 
 

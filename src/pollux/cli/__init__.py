@@ -11,6 +11,7 @@ COMMANDS = {
     "run": ("pollux.cli.run", "ask once and print the answer, for people and for programs"),
     "chat": ("pollux.cli.chat", "talk in this terminal"),
     "serve": ("pollux.cli.serve", "serve the HTTP runtime: runs, streams, approvals, audit"),
+    "worker": ("pollux.cli.worker", "drive runs from a PostgreSQL store's queue, on as many machines as you like"),
     "approvals": ("pollux.cli.approvals", "list, show, approve or reject what waits for a person"),
     "actions": ("pollux.cli.actions", "list what may or may not have happened, and say what did"),
     "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),

@@ -3,33 +3,27 @@
 import argparse
 import asyncio
 import json
-import logging
 import os
-import resource
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from pollux.asgi.credentials import Credentials, credentials_of, secrets_of, token_file
-from pollux.cli.masking import Mask
+from pollux.cli.lasting import LEVELS, log_to_stderr, make_room, until_told
 from pollux.cli.outlet import Closed, Outlet, Unwritable
 from pollux.cli.parser import Parser
-from pollux.cli.shown import shown
 from pollux.cli.streams import fill_gaps
 from pollux.config import Settings, read_settings
 from pollux.core.redact import Secret
 from pollux.serve import serve
 
-MOST_FILES = 65_536
-"""As many files and connections as we ask for, where the system lets us have them."""
-LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
 EXAMPLES = """\
 examples:
   pollux serve
   pollux serve --port 0 --config agents.toml
   POLLUX_TOKENS=alice:$ALICE,bob:$BOB pollux serve --host 0.0.0.0
+  pollux serve --store postgresql://pollux@db/pollux
 
 exit codes: 0 drained after SIGTERM or SIGINT, 2 what was asked for cannot be done
 """
@@ -43,8 +37,8 @@ def main(argv: list[str]) -> int:
     # From here on nothing but the line below is told on standard output, whatever a tool's module prints.
     outlet = Outlet()
     credentials = credentials_of(settings)
-    _log(LEVELS[arguments.log_level], secrets_of(settings, credentials))
-    _make_room()
+    log_to_stderr(arguments.log_level, secrets_of(settings, credentials))
+    make_room()
 
     def on_ready(url: str) -> None:
         line = {"ready": True, "url": url, **({"tokenFile": str(token_file(settings))} if credentials.token else {})}
@@ -57,27 +51,8 @@ def main(argv: list[str]) -> int:
 
 
 async def _serve(settings: Settings, credentials: Credentials, on_ready: Callable[[str], None]) -> int:
-    stop = asyncio.Event()
-
-    def end(number: int) -> None:
-        if stop.is_set() and number == signal.SIGINT:
-            # Ctrl-C twice: whoever is there has lost patience. What was begun is recovered by the next start.
-            os._exit(128 + number)
-        stop.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
-    await serve(settings, credentials, on_ready=on_ready, stop=stop)
+    await serve(settings, credentials, on_ready=on_ready, stop=until_told())
     return 0
-
-
-def _make_room() -> None:
-    """Every connection is a file, and shells allow few: without one to spare, even the store cannot be opened."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _greet(url: str, settings: Settings, token: Secret | None, *, shows: bool) -> None:
@@ -89,26 +64,6 @@ def _greet(url: str, settings: Settings, token: Secret | None, *, shows: bool) -
     else:
         sys.stderr.write(f"pollux: serving at {url}\n")
     sys.stderr.flush()
-
-
-class _Masked(logging.Formatter):
-    """One line for each record, without secrets and without control characters."""
-
-    def __init__(self, secrets: tuple[Secret, ...]) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
-        # Made once: every request is a record, and looking for a secret in all its forms takes time.
-        self._mask = Mask(secrets)
-
-    def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(shown(line) for line in self._mask.text(super().format(record)).split("\n"))
-
-
-def _log(level: int, secrets: tuple[Secret, ...]) -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Masked(secrets))
-    root = logging.getLogger()
-    root.handlers = [handler]
-    root.setLevel(level)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -124,5 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", metavar="NAME", help="for profiles that name none")
     parser.add_argument("--store", metavar="PATH", help="another store than the configured one")
     parser.add_argument("--config", metavar="FILE", help="another configuration file")
+    parser.add_argument(
+        "--concurrency", metavar="N", help="with PostgreSQL: so many runs at once while no worker is alive; default: 50"
+    )
     parser.add_argument("--log-level", choices=tuple(LEVELS), default="info", help="default: info")
     return parser

@@ -11,6 +11,7 @@ from pollux.config.table import Kind
 from pollux.core.redact import Secret
 
 OLLAMA_PORT: Final = 11434
+MOST_SLOTS: Final = 1000
 
 
 def is_missing(raw: object, *, kind: Kind) -> bool:
@@ -27,6 +28,8 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
         return _port(raw, where)
     if kind == "count":
         return _count(raw, where)
+    if kind == "slots":
+        return _slots(raw, where)
     if not isinstance(raw, str):
         raise ConfigError(f"{where} must be text in quotes, found {kind_of(raw)}")
     text = raw.strip()
@@ -70,6 +73,13 @@ def _count(raw: object, where: str) -> int:
     text = str(raw).strip()
     if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or not 0 < int(text[:16]) < 10**15:
         raise ConfigError(f"{where} must be a whole number above 0")
+    return int(text)
+
+
+def _slots(raw: object, where: str) -> int:
+    text = str(raw).strip()
+    if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or int(text[:5]) > MOST_SLOTS:
+        raise ConfigError(f"{where} must be a whole number from 0 to {MOST_SLOTS}")
     return int(text)
 
 

@@ -17,6 +17,7 @@ from pollux.core.profile import Limits, OnReject, Profile, Thinking, bounded
 DEFAULT: Final = "default"
 DEEPEST: Final = 32
 LARGEST: Final = 2**63
+HIGHEST: Final = 1000
 
 T = TypeVar("T")
 
@@ -70,6 +71,8 @@ def _completed(start: Profile, profile: WrittenProfile, known: Collection[str]) 
                 changes[key] = _one_of(value, get_args(Thinking), where=where)
             case "max_output_tokens":
                 changes[key] = _count(value, where=where)
+            case "priority":
+                changes[key] = _priority(value, where=where)
             case "output_schema":
                 changes[key] = _schema(value, where=where)
             case _:
@@ -112,6 +115,12 @@ def _one_of(value: object, known: tuple[T, ...], *, where: str) -> T:
     if not isinstance(value, str) or value not in known:
         raise ConfigError(f"{where} must be one of {', '.join(map(str, known))}")
     return cast(T, value)
+
+
+def _priority(value: object, *, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST:
+        raise ConfigError(f"{where} must be a whole number from -{HIGHEST} to {HIGHEST}; the highest is taken first")
+    return value
 
 
 def _count(value: object, *, where: str) -> int:

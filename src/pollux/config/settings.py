@@ -22,15 +22,20 @@ class Settings:
     config: Path | None
     store: Path | Secret
     pg_listen_url: Secret | None
+    concurrency: int
     model: str | None
     system_prompt: str | None
     gemini_api_key: Secret | None
     gemini_base_url: str
+    gemini_concurrency: int | None
     anthropic_api_key: Secret | None
     anthropic_base_url: str
+    anthropic_concurrency: int | None
     openai_api_key: Secret | None
     openai_base_url: str
+    openai_concurrency: int | None
     ollama_host: str
+    ollama_concurrency: int | None
     host: str
     port: int
     gemini_emulator_port: int

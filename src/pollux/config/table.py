@@ -19,6 +19,7 @@ Kind = Literal[
     "secret",
     "tokens",
     "count",
+    "slots",
     "hosts",
 ]
 
@@ -54,6 +55,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("pg_listen_url", ("POLLUX_PG_LISTEN_URL",), None, "secret", None,
             "A direct PostgreSQL address for LISTEN, where `POLLUX_STORE` goes through a pooler.",
             file=("pg_listen_url",)),
+    Setting("concurrency", ("POLLUX_CONCURRENCY",), "--concurrency", "slots", "50",
+            "How many runs `pollux worker` drives at once; and `pollux serve` on PostgreSQL, while no worker is alive. "
+            "With 0, a server never does.", file=("worker.concurrency",)),
     # Models
     Setting("model", (), "--model", "model", "the default model",
             "The model that answers: `gemini-…`, `claude-…`, `gpt-…` or `o<digit>…`, `ollama/<model>`, "
@@ -64,17 +68,27 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "The key for `gemini-…` models.", file=("gemini.api_key", "api_key"), dotenv=True),
     Setting("gemini_base_url", ("GOOGLE_GEMINI_BASE_URL",), None, "url", "https://generativelanguage.googleapis.com",
             "Where `gemini-…` models are asked.", file=("gemini.base_url",), dotenv=True),
+    Setting("gemini_concurrency", (), None, "count", None,
+            "How many `gemini-…` answers one process waits for at a time; the others queue.",
+            file=("gemini.concurrency",)),
     Setting("anthropic_api_key", ("ANTHROPIC_API_KEY",), "--api-key", "key", None,
             "The key for `claude-…` models.", file=("anthropic.api_key",), dotenv=True),
     Setting("anthropic_base_url", ("ANTHROPIC_BASE_URL",), None, "url", "https://api.anthropic.com",
             "Where `claude-…` models are asked.", file=("anthropic.base_url",), dotenv=True),
+    Setting("anthropic_concurrency", (), None, "count", None,
+            "The same for `claude-…` models.", file=("anthropic.concurrency",)),
     Setting("openai_api_key", ("OPENAI_API_KEY",), "--api-key", "key", None,
             "The key for `gpt-…`, `o<digit>…` and `openai:…` models. Servers on your own machine often need none.",
             file=("openai.api_key",), dotenv=True),
     Setting("openai_base_url", ("OPENAI_BASE_URL",), None, "url", "https://api.openai.com/v1",
             "Where `gpt-…` and `o<digit>…` models are asked.", file=("openai.base_url",), dotenv=True),
+    Setting("openai_concurrency", (), None, "count", None,
+            "The same for `gpt-…` and `o<digit>…` models, and for each base URL of `openai:…` models.",
+            file=("openai.concurrency",)),
     Setting("ollama_host", ("OLLAMA_HOST",), None, "host", "http://127.0.0.1:11434",
             "Where `ollama/…` models are asked. A bare host or `host:port` is taken as http.", file=("ollama.host",)),
+    Setting("ollama_concurrency", (), None, "count", None,
+            "The same for `ollama/…` models.", file=("ollama.concurrency",)),
     # Servers
     Setting("host", (), "--host", "text", "127.0.0.1",
             "The address `pollux serve` binds. A public one needs `POLLUX_TOKENS` or `POLLUX_OIDC_*`.",

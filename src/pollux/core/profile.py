@@ -44,6 +44,8 @@ class Profile:
     output_schema: Mapping[str, JSON] | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
     """Passed to the provider verbatim."""
+    priority: int = 0
+    """Where many runs wait for a worker, those of a higher one are taken first."""
 
 
 def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:

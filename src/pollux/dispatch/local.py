@@ -5,9 +5,11 @@ Only the earliest moment is kept. A waiting run is a row in the store; here it c
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from pollux.core.errors import PolluxError
 from pollux.core.ids import Instant, RunId
+from pollux.core.profile import Profile
 from pollux.engine.ports import Clock, Drivers
 
 logger = logging.getLogger(__name__)
@@ -26,6 +28,9 @@ class LocalDispatcher:
         self._earlier = asyncio.Event()
         self._woken: list[RunId] = []
 
+    async def open(self, profiles: Mapping[str, Profile]) -> None:
+        """Nothing: whose runs these are is known to whoever drives them."""
+
     def wake(self, run_id: RunId) -> None:
         self._woken.append(run_id)
         self._earlier.set()
@@ -34,6 +39,9 @@ class LocalDispatcher:
         if self._next is None or moment < self._next:
             self._next = moment
             self._earlier.set()
+
+    def stop(self) -> None:
+        """Nothing: a process that stops takes on nothing by itself."""
 
     async def serve(self, drivers: Drivers) -> None:
         """Sleep until the earliest moment, then let every run that is due hear of it. Runs until cancelled."""

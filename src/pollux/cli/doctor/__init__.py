@@ -77,17 +77,18 @@ def _checks(arguments: argparse.Namespace) -> "list[Check]":
 
 async def _with_settings(settings: "Settings", *, offline: bool) -> "list[Check]":
     from pollux.cli.doctor import checks
+    from pollux.cli.doctor.postgres import postgres
     from pollux.cli.doctor.service import service
     from pollux.config import model_ref
     from pollux.core.profile import DEFAULT_MODEL
 
     model = settings.model or DEFAULT_MODEL
-    ref = model_ref(model)
+    ref, path = model_ref(model), settings.store
     return [
         checks.config(settings),
         checks.key(settings, ref),
         *([] if offline else await service(settings, model, ref)),
-        *await checks.store(settings),
+        *await (checks.store(settings, path) if isinstance(path, Path) else postgres(settings)),
     ]
 
 

@@ -126,10 +126,15 @@ def key(settings: Settings, ref: ModelRef) -> Check:
     return Check("key", "error", missing, advice)
 
 
-async def store(settings: Settings) -> list[Check]:
-    """Whether the store opens, and its audit is whole."""
-    if isinstance(settings.store, Path) and (known := _unopened(settings.store, settings.home / "audit.key")):
+async def store(settings: Settings, path: Path) -> list[Check]:
+    """Whether the store in this file opens, and its audit is whole."""
+    if known := _unopened(path, settings.home / "audit.key"):
         return [known]
+    return await opened(settings, is_open=Check("store", "ok", f"{path} opens"))
+
+
+async def opened(settings: Settings, *, is_open: Check) -> list[Check]:
+    """What to say of a store that opens, and whether its audit is whole."""
     from pollux.bootstrap import open_store
 
     try:
@@ -137,8 +142,6 @@ async def store(settings: Settings) -> list[Check]:
         await opened.open()
     except PolluxError as problem:
         return [Check("store", "error", str(problem))]
-    named = str(settings.store) if isinstance(settings.store, Path) else "the PostgreSQL store"
-    is_open = Check("store", "ok", f"{named} opens")
     try:
         report = await opened.verify_audit()
     except PolluxError as problem:

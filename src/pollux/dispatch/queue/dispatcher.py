@@ -10,19 +10,21 @@ back; for whatever else, a sweep of runs that are owed and have no job.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pollux.core.errors import NotFound, StoreError
+from pollux.core.errors import NotFound, StoreError, TooNew
 from pollux.core.ids import Instant, RunId
+from pollux.core.profile import Profile
 from pollux.core.redact import Secret
 from pollux.dispatch.queue import statements
 from pollux.dispatch.queue.link import Link, Statement, parameters_of
 from pollux.dispatch.queue.schema import install
 from pollux.dispatch.queue.tending import Tending
 from pollux.engine.ports import Change, Clock, Drivers
+from pollux.wire.versions import VERSION
 
 if TYPE_CHECKING:
     from procrastinate.worker import Worker
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 AGAIN_SECONDS = 1.0
 """Until something is tried again that failed."""
 FRESH_SECONDS = 5.0
@@ -38,9 +42,10 @@ FRESH_SECONDS = 5.0
 
 
 class ProcrastinateDispatcher:
-    """Hands runs to workers; with a `concurrency`, this process is one, for runs of these `profiles` or of all.
+    """Hands runs to workers; with a `concurrency`, this process is one, for runs of the profiles that it knows.
 
-    `url` is a direct address, not a pooler's. `open` it before the store takes changes, and give `beside` to the store.
+    One that `stands_in` takes jobs only while no other worker is alive. `url` is a direct address, not a pooler's. Give
+    `beside` to the store.
     """
 
     drives_here = False
@@ -52,14 +57,17 @@ class ProcrastinateDispatcher:
         *,
         clock: Clock,
         concurrency: int = 0,
-        profiles: Iterable[str] | None = None,
+        stands_in: bool = False,
     ) -> None:
         self._parameters = parameters_of(url)
         self._clock = clock
         self._concurrency = concurrency
-        self._queues = None if profiles is None else [profile[:128] for profile in profiles]
+        self._queues: list[str] = []
+        self._profiles = statements.known({})
         self._link = Link(self._parameters)
-        self._tending: Tending | None = Tending(self._parameters, clock) if concurrency else None
+        self._tending = (
+            Tending(self._parameters, clock, stands_in=stands_in, on_relief=self._rest) if concurrency else None
+        )
         self._written: dict[str, float] = {}
         """The wakes that `beside` has written lately, each with the moment: they need no more than notice."""
         self._woken: set[str] = set()
@@ -69,8 +77,10 @@ class ProcrastinateDispatcher:
         self._worker: Worker | None = None
         self._is_stopped = False
 
-    async def open(self) -> None:
+    async def open(self, profiles: Mapping[str, Profile]) -> None:
         """Make the queue's tables, where they are missing. Raises StoreError."""
+        self._queues = statements.queues_of(profiles, VERSION)
+        self._profiles = statements.known({name: profile.priority for name, profile in profiles.items()})
         await install(self._parameters)
 
     def beside(self, change: Change) -> Iterable[Statement]:
@@ -86,7 +96,7 @@ class ProcrastinateDispatcher:
         if row.parent and change.run and change.run.ending:
             wanted.append(row.parent)
         if wanted:
-            yield statements.enqueue(wanted)
+            yield statements.enqueue(wanted, self._profiles)
 
     def wake(self, run_id: RunId) -> None:
         self._woken.add(run_id)
@@ -99,6 +109,9 @@ class ProcrastinateDispatcher:
     def stop(self) -> None:
         """Take no more jobs. What was taken goes on."""
         self._is_stopped = True
+        self._rest()
+
+    def _rest(self) -> None:
         if self._worker:
             self._worker.stop()
 
@@ -109,7 +122,7 @@ class ProcrastinateDispatcher:
                 tasks.create_task(self._give_notice())
                 if self._tending:
                     tasks.create_task(self._tending.beat())
-                    tasks.create_task(self._tending.go_on(drivers))
+                    tasks.create_task(self._tending.go_on(drivers, self._profiles))
                     tasks.create_task(self._take_jobs(drivers, self._tending))
         finally:
             await self._close()
@@ -132,7 +145,7 @@ class ProcrastinateDispatcher:
         if len(self._written) > statements.MOST:
             self._written = {run_id: at for run_id, at in list(self._written.items()) if at > now - FRESH_SECONDS}
         missing = [run_id for run_id in woken if self._written.pop(run_id, 0.0) < now - FRESH_SECONDS]
-        return statements.wake(missing) if missing else statements.notice()
+        return statements.wake(missing, self._profiles) if missing else statements.notice()
 
     # In a worker.
 
@@ -141,6 +154,7 @@ class ProcrastinateDispatcher:
         from pollux.dispatch.queue.jobs import worker_of
 
         while not self._is_stopped:
+            await tending.needed.wait()
             try:
                 number = await tending.number()
                 async with worker_of(
@@ -169,11 +183,17 @@ class ProcrastinateDispatcher:
 
     async def _drive(self, drivers: Drivers, job: "Taken", number: int) -> None:
         self._driving.add(job.run_id)
+        begun = monotonic()
         try:
             await drivers.drive(RunId(job.run_id))
         except NotFound:
             # Erased, or never committed.
             pass
+        except TooNew as problem:
+            logger.warning("run %s is left to a newer worker: %s", job.run_id, problem)
+            hand_up = statements.hand_up(number, job.id, problem.version)
+            await _patiently(lambda: self._link.ask(hand_up))
+            return
         except Exception:
             logger.exception("a run could not be driven")
             await asyncio.sleep(AGAIN_SECONDS)
@@ -181,7 +201,9 @@ class ProcrastinateDispatcher:
             return
         finally:
             self._driving.discard(job.run_id)
-        await _patiently(lambda: self._link.ask(statements.finish(job.id, number, job.attempts)))
+        logger.info("%s was driven for %.0f ms", job.run_id, (monotonic() - begun) * 1000)
+        for (lock,) in await _patiently(lambda: self._link.ask(statements.finish(job.id, number, job.attempts))):
+            await _patiently(lambda lock=lock: self._link.ask(statements.call_next(lock)))
 
     async def _close(self) -> None:
         for task in self._jobs:
@@ -193,12 +215,10 @@ class ProcrastinateDispatcher:
         await self._link.close()
 
 
-async def _patiently(work: Callable[[], Awaitable[object]]) -> None:
+async def _patiently(work: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
-            await work()
+            return await work()
         except StoreError as problem:
             logger.warning("a job could not be ended yet: %s", problem)
             await asyncio.sleep(AGAIN_SECONDS)
-        else:
-            return

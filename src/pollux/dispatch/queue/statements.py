@@ -1,9 +1,12 @@
 """The queue in SQL. A wake is a job: its `queueing_lock` is the run, its `lock` the thread, its queue the profile.
 
-Every statement is whole in itself, and harmless when several processes send it at once.
+Every statement is whole in itself, and harmless when several processes send it at once. Those that make wakes make them
+for the profiles they are given, with the priority of each: others may share the store with agents of their own, and no
+worker would ever take a job of theirs.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pollux.core.ids import Instant
@@ -22,10 +25,14 @@ MOST: Final = 1000
 _NOTICE = """pg_notify('procrastinate_any_queue_v1', '{"type": "job_inserted", "job_id": 0}')"""
 
 _JOB = f"""
-    INSERT INTO pollux.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
-    SELECT left(profile, 128), '{TASK}', thread_id, run_id, jsonb_build_object('run_id', run_id)
-    FROM pollux.runs
+    INSERT INTO pollux.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, priority)
+    SELECT left(profile, 128), '{TASK}', thread_id, run_id, jsonb_build_object('run_id', run_id),
+        (known.profiles ->> profile)::integer
+    FROM pollux.runs, (SELECT %s::jsonb AS profiles) AS known
+    WHERE known.profiles ? profile AND
 """
+_ROOM = 120
+"""So much of a profile's name stands before a version: a queue's name has 128 characters."""
 _ONCE = "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
 _WITHOUT_JOB = """
     NOT EXISTS (SELECT FROM pollux.procrastinate_jobs WHERE queueing_lock = run_id AND status = 'todo')
@@ -33,21 +40,33 @@ _WITHOUT_JOB = """
 """
 # In the transaction of an event. A job that waits already is written once more, so that nobody takes it before we
 # commit: it would look at the run too early, and the wake would be lost.
-_ENQUEUE = f"{_JOB} WHERE run_id = ANY(%s) ORDER BY run_id {_ONCE} DO UPDATE SET attempts = procrastinate_jobs.attempts"
+_ENQUEUE = f"{_JOB} run_id = ANY(%s) ORDER BY run_id {_ONCE} DO UPDATE SET attempts = procrastinate_jobs.attempts"
 
 
 def _noticed(insert: str) -> bytes:
     return f"WITH put AS ({insert} RETURNING 1) SELECT count(*), {_NOTICE} FROM put HAVING count(*) > 0".encode()
 
 
-def enqueue(run_ids: Sequence[str]) -> Statement:
+def known(priorities: Mapping[str, int]) -> str:
+    """The profiles that wakes are made for, each with its priority, as the statements take them."""
+    return json.dumps(dict(priorities))
+
+
+def queues_of(profiles: Iterable[str], version: int) -> list[str]:
+    """Where a worker looks that can read events up to this version: one queue for each profile and version."""
+    names = list(profiles)
+    newer = [f"{name[:_ROOM]}@{number}" for name in names for number in range(2, version + 1)]
+    return [*(name[:128] for name in names), *newer]
+
+
+def enqueue(run_ids: Sequence[str], profiles: str) -> Statement:
     """A wake for each of these runs, whatever it is at. For a transaction that goes on."""
-    return _ENQUEUE.encode(), (list(run_ids),)
+    return _ENQUEUE.encode(), (profiles, list(run_ids))
 
 
-def wake(run_ids: Sequence[str]) -> Statement:
+def wake(run_ids: Sequence[str], profiles: str) -> Statement:
     """A wake for each of these runs, and notice of it."""
-    return _WAKE, (list(run_ids),)
+    return _WAKE, (profiles, list(run_ids))
 
 
 def notice() -> Statement:
@@ -55,9 +74,9 @@ def notice() -> Statement:
     return f"SELECT {_NOTICE}".encode(), ()
 
 
-def due(now: Instant) -> Statement:
+def due(now: Instant, profiles: str) -> Statement:
     """A wake for every run whose moment has come, unless somebody is at it."""
-    return _DUE, (now,)
+    return _DUE, (profiles, now)
 
 
 def due_here(now: Instant, worker_id: int) -> Statement:
@@ -65,9 +84,14 @@ def due_here(now: Instant, worker_id: int) -> Statement:
     return _DUE_HERE, (worker_id, now)
 
 
-def left_alone(now: Instant, *, since: float | None = SWEEP_SECONDS[1]) -> Statement:
+def left_alone(now: Instant, profiles: str, *, since: float | None = SWEEP_SECONDS[1]) -> Statement:
     """A wake for every owed run that has none and that nobody is at. Without `since`, however old."""
-    return _LEFT_ALONE, (now - SWEEP_SECONDS[0], now - since if since is not None else 0.0)
+    return _LEFT_ALONE, (profiles, now - SWEEP_SECONDS[0], now - since if since is not None else 0.0)
+
+
+def register(*, stands_in: bool) -> Statement:
+    """One more worker: its number."""
+    return b"INSERT INTO procrastinate_workers (stands_in) VALUES (%s) RETURNING id", (stands_in,)
 
 
 def beat(worker_id: int) -> Statement:
@@ -76,8 +100,16 @@ def beat(worker_id: int) -> Statement:
 
 
 def finish(job_id: int, worker_id: int, attempts: int) -> Statement:
-    """The job is done. Nothing happens where it has become another's meanwhile; who waited for its lock hears of it."""
+    """The job is done: its lock. Nothing happens where it has become another's meanwhile."""
     return _FINISH, (job_id, worker_id, attempts)
+
+
+def call_next(lock: str) -> Statement:
+    """Workers look for jobs now, if one has waited for this lock.
+
+    For a transaction after the one that frees it: a wake that was written meanwhile is seen by one of the two.
+    """
+    return _CALL_NEXT, (lock,)
 
 
 def give_back(worker_id: int, job_id: int | None = None) -> Statement:
@@ -85,34 +117,36 @@ def give_back(worker_id: int, job_id: int | None = None) -> Statement:
     return _GIVE_BACK, (worker_id, job_id, job_id)
 
 
+def hand_up(worker_id: int, job_id: int, version: int) -> Statement:
+    """The job is for workers that can read events of this version, and goes where only they look."""
+    return _HAND_UP, (worker_id, job_id, version)
+
+
 def leave(worker_id: int) -> Statement:
     return b"DELETE FROM procrastinate_workers WHERE id = %s", (worker_id,)
 
 
-_WAKE = _noticed(f"{_JOB} WHERE run_id = ANY(%s) AND owed ORDER BY run_id {_ONCE} DO NOTHING")
-_DUE = _noticed(
-    f"{_JOB} WHERE wake_at <= %s AND {_WITHOUT_JOB} ORDER BY wake_at, run_id LIMIT {MOST} {_ONCE} DO NOTHING"
-)
+_WAKE = _noticed(f"{_JOB} run_id = ANY(%s) AND owed ORDER BY run_id {_ONCE} DO NOTHING")
+_DUE = _noticed(f"{_JOB} wake_at <= %s AND {_WITHOUT_JOB} ORDER BY wake_at, run_id LIMIT {MOST} {_ONCE} DO NOTHING")
 _DUE_HERE = b"""
     SELECT run_id FROM pollux.procrastinate_jobs JOIN pollux.runs ON run_id = queueing_lock
     WHERE procrastinate_jobs.status = 'doing' AND worker_id = %s AND wake_at <= %s
 """
 _LEFT_ALONE = _noticed(
-    f"{_JOB} WHERE owed AND updated_at < %s AND updated_at > %s AND {_WITHOUT_JOB}"
+    f"{_JOB} owed AND updated_at < %s AND updated_at > %s AND {_WITHOUT_JOB}"
     f" ORDER BY created_at, run_id LIMIT {MOST} {_ONCE} DO NOTHING"
 )
 _BEAT = b"UPDATE procrastinate_workers SET last_heartbeat = clock_timestamp() WHERE id = %s RETURNING id"
-_FINISH = f"""
-    WITH gone AS (
-        DELETE FROM procrastinate_jobs WHERE id = %s AND worker_id = %s AND attempts = %s AND status = 'doing'
-        RETURNING lock
-    )
-    SELECT {_NOTICE} FROM gone
-    WHERE EXISTS (SELECT FROM procrastinate_jobs AS next WHERE next.lock = gone.lock AND next.status = 'todo')
+_FINISH = b"""
+    DELETE FROM procrastinate_jobs WHERE id = %s AND worker_id = %s AND attempts = %s AND status = 'doing'
+    RETURNING lock
+"""
+_CALL_NEXT = f"""
+    SELECT {_NOTICE} WHERE EXISTS (SELECT FROM procrastinate_jobs WHERE lock = %s AND status = 'todo')
 """.encode()
 
 
-def _returned(which: str) -> bytes:
+def _returned(which: str, more: str = "") -> bytes:
     # Where the run was woken again meanwhile, one wake is enough.
     return f"""
         WITH lost AS ({which} FOR UPDATE OF job SKIP LOCKED),
@@ -123,7 +157,7 @@ def _returned(which: str) -> bytes:
             ) RETURNING job.id
         ),
         returned AS (
-            UPDATE procrastinate_jobs AS job SET status = 'todo', attempts = attempts + 1, worker_id = NULL
+            UPDATE procrastinate_jobs AS job SET status = 'todo', attempts = attempts + 1, worker_id = NULL{more}
             FROM lost WHERE job.id = lost.id AND NOT EXISTS (
                 SELECT FROM procrastinate_jobs AS next
                 WHERE next.queueing_lock = lost.queueing_lock AND next.status = 'todo'
@@ -137,6 +171,11 @@ _GIVE_BACK = _returned("""
     SELECT id, queueing_lock FROM procrastinate_jobs AS job
     WHERE status = 'doing' AND worker_id = %s AND (%s::bigint IS NULL OR id = %s)
 """)
+_HAND_UP = _returned(
+    "SELECT id, queueing_lock FROM procrastinate_jobs AS job WHERE status = 'doing' AND worker_id = %s AND id = %s",
+    f", queue_name = (SELECT left(profile, {_ROOM}) || '@' || %s::integer FROM pollux.runs"
+    " WHERE run_id = lost.queueing_lock)",
+)
 # Right after a start of the server nobody has had time to be heard again, so nobody is given up.
 REAP: Final[Statement] = (
     _returned(f"""
@@ -152,4 +191,9 @@ FORGET: Final[Statement] = (
     b"DELETE FROM procrastinate_workers WHERE last_heartbeat < clock_timestamp() - interval '1 hour'",
     (),
 )
-REGISTER: Final[Statement] = (b"INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id", ())
+WORKED: Final[Statement] = (
+    f"SELECT EXISTS (SELECT FROM procrastinate_workers WHERE NOT stands_in"
+    f" AND last_heartbeat > clock_timestamp() - interval '{GONE_SECONDS} seconds')".encode(),
+    (),
+)
+"""Whether a worker is alive that does nothing else."""

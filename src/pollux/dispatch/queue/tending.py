@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,8 @@ from pollux.engine.ports import Clock, Drivers
 
 logger = logging.getLogger(__name__)
 
+OnRelief = Callable[[], None]
+
 BEAT_SECONDS = 2.0
 TEND_SECONDS = 1.0
 SWEEP_EVERY = 10
@@ -22,11 +25,17 @@ FORGET_EVERY = 1000
 class Tending:
     """One worker's care for the queue, once a second and at every moment it was told of."""
 
-    def __init__(self, parameters: dict[str, Any], clock: Clock) -> None:
+    def __init__(self, parameters: dict[str, Any], clock: Clock, *, stands_in: bool, on_relief: OnRelief) -> None:
         self._link = Link(parameters)
         # Of its own: whatever else takes long, the worker is heard.
         self._pulse = Link(parameters)
         self._clock = clock
+        self._stands_in = stands_in
+        self._on_relief = on_relief
+        self.needed = asyncio.Event()
+        """Set while this process is to take jobs: always, or while nobody is there who does nothing else."""
+        if not stands_in:
+            self.needed.set()
         self._number: int | None = None
         self._moment: Instant | None = None
         self._earlier = asyncio.Event()
@@ -43,7 +52,7 @@ class Tending:
         """This worker's number in the queue. Raises StoreError."""
         number = self._number
         if number is None:
-            [(number,)] = await self._pulse.ask(statements.REGISTER)
+            [(number,)] = await self._pulse.ask(statements.register(stands_in=self._stands_in))
             self._number = number
         return number
 
@@ -58,11 +67,14 @@ class Tending:
             except StoreError as problem:
                 logger.warning("this worker could not be heard: %s", problem)
 
-    async def go_on(self, drivers: Drivers) -> None:
+    async def go_on(self, drivers: Drivers, profiles: str) -> None:
         """Runs until cancelled."""
         for turn in count():
             try:
-                await self._tend(drivers, turn)
+                if self._stands_in:
+                    await self._look_around()
+                if self.needed.is_set():
+                    await self._tend(drivers, turn, profiles)
             except StoreError as problem:
                 logger.warning("the queue could not be tended: %s", problem)
             await self._sleep()
@@ -78,14 +90,24 @@ class Tending:
             await self._link.close()
             await self._pulse.close()
 
-    async def _tend(self, drivers: Drivers, turn: int) -> None:
+    async def _look_around(self) -> None:
+        [(is_worked,)] = await self._link.ask(statements.WORKED)
+        if is_worked and self.needed.is_set():
+            logger.info("a worker is there: this process takes no more jobs")
+            self.needed.clear()
+            self._on_relief()
+        elif not is_worked and not self.needed.is_set():
+            logger.info("no worker is there: this process takes jobs itself")
+            self.needed.set()
+
+    async def _tend(self, drivers: Drivers, turn: int, profiles: str) -> None:
         now = self._clock.now()
         if self._moment is not None and self._moment <= now:
             self._moment = None
         await self._link.ask(statements.REAP)
-        await self._link.ask(statements.due(now))
+        await self._link.ask(statements.due(now, profiles))
         if turn % SWEEP_EVERY == 0:
-            await self._sweep(now, since=statements.SWEEP_SECONDS[1] if turn else None)
+            await self._sweep(now, profiles, since=statements.SWEEP_SECONDS[1] if turn else None)
         if turn % FORGET_EVERY == 0:
             await self._link.ask(statements.FORGET)
         if self._number:
@@ -99,8 +121,8 @@ class Tending:
         except PolluxError as problem:
             logger.warning("a run could not be told the time: %s", problem)
 
-    async def _sweep(self, now: Instant, *, since: float | None) -> None:
-        for found, _ in await self._link.ask(statements.left_alone(now, since=since)):
+    async def _sweep(self, now: Instant, profiles: str, *, since: float | None) -> None:
+        for found, _ in await self._link.ask(statements.left_alone(now, profiles, since=since)):
             logger.warning("%d owed runs had no job", found)
             self.swept += found
 

@@ -1,0 +1,65 @@
+"""What commands have in common that go on until they are told to stop: their log, their files, their end."""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+
+from pollux.cli.masking import Mask
+from pollux.cli.shown import shown
+from pollux.core.redact import Secret
+
+MOST_FILES = 65_536
+"""As many files and connections as we ask for, where the system lets us have them."""
+LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+
+
+def until_told() -> asyncio.Event:
+    """Set by SIGTERM or SIGINT. A second SIGINT ends the process at once."""
+    stop = asyncio.Event()
+
+    def end(number: int) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            # Ctrl-C twice: whoever is there has lost patience. What was begun is recovered by the next start.
+            os._exit(128 + number)
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    return stop
+
+
+def make_room() -> None:
+    """Every connection is a file, and shells allow few: without one to spare, even the store cannot be opened."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def log_to_stderr(level: str, secrets: tuple[Secret, ...]) -> None:
+    """Everything that is logged, from this level on, without these secrets."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Masked(secrets))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(LEVELS[level])
+    if level != "debug":
+        # It tells of every job what we tell of every run.
+        logging.getLogger("procrastinate").setLevel(logging.WARNING)
+
+
+class _Masked(logging.Formatter):
+    """One line for each record, without secrets and without control characters."""
+
+    def __init__(self, secrets: tuple[Secret, ...]) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        # Made once: every request is a record, and looking for a secret in all its forms takes time.
+        self._mask = Mask(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(shown(line) for line in self._mask.text(super().format(record)).split("\n"))
