@@ -43,7 +43,7 @@ format: $(READY) ## Rewrite the source in the house's format
 # The coverage check comes between pytest and its closing line, so that the last line tells what ran.
 .PHONY: test
 test: lint ## Everything that must hold before a change is sent
-	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql
+	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py
 	@tail -n 1 $(TEST_LOG)
