@@ -11,3 +11,10 @@ from tests.crash.lab import Lab, running_lab
 async def lab(tmp_path: Path) -> AsyncGenerator[Lab]:
     async with running_lab(tmp_path) as running:
         yield running
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def either_lab(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerator[Lab]:
+    """Once for each store that outlives a process."""
+    async with running_lab(tmp_path, kind=request.param) as running:
+        yield running

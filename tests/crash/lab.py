@@ -11,18 +11,21 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGKILL, SIGSTOP, Signals
-from typing import Any
+from typing import Any, Literal
 
 from tests.crash.outside import Outside, Point
-from tests.crash.worker import KEY
+from tests.crash.worker import store_of
+from tests.stores.postgres import fresh_database
 
+from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 
 REPOSITORY = Path(__file__).parent.parent.parent
+Kind = Literal["sqlite", "postgres"]
 PATIENCE = 45.0
 STRACE = shutil.which("strace")
 
@@ -48,11 +51,13 @@ class Place:
 
     home: Path
     outside: Outside
+    url: str = ""
+    """Of the PostgreSQL database in which its store is, if it is in one."""
     runs: dict[str, str] = field(default_factory=dict[str, str])
     """Every run that was planned here, with its story."""
 
-    def store(self) -> SqliteStore:
-        return SqliteStore(self.home / "pollux.db", key=KEY, heads=self.home / "audit-heads.jsonl")
+    def store(self) -> SqliteStore | PostgresStore:
+        return store_of(self.home, self.url)
 
     def touch(self, name: str) -> None:
         """Tell those who wait for this file."""
@@ -103,8 +108,10 @@ class Child:
 class Lab:
     """Starts processes and knows what becomes of them."""
 
-    def __init__(self, directory: Path, nursery: asyncio.subprocess.Process) -> None:
+    def __init__(self, directory: Path, nursery: asyncio.subprocess.Process, kind: Kind = "sqlite") -> None:
         self._directory = directory
+        self._kind = kind
+        self._databases: dict[str, ExitStack] = {}
         self._nursery = nursery
         self._numbers = itertools.count(1)
         self._by_job: dict[int, Child] = {}
@@ -118,7 +125,18 @@ class Lab:
         outside.mkdir(parents=True)
         home = home or directory / "home"
         home.mkdir(exist_ok=True)
-        return Place(home, Outside(outside))
+        return Place(home, Outside(outside), self._database() if self._kind == "postgres" else "")
+
+    def done(self, place: Place) -> None:
+        """Nobody looks at this place any more."""
+        if place.url:
+            self._databases.pop(place.url).close()
+
+    def _database(self) -> str:
+        stack = ExitStack()
+        url = stack.enter_context(fresh_database())
+        self._databases[url] = stack
+        return url
 
     async def spawn(
         self,
@@ -143,6 +161,7 @@ class Lab:
             "mode": mode,
             "home": str(place.home),
             "outside": str(place.outside.directory),
+            "url": place.url,
             "runs": dict(place.runs if runs is None else runs),
             "fault": fault,
             "traced": trace is not None,
@@ -187,6 +206,8 @@ class Lab:
             await tracer.wait()
         self._nursery.kill()
         await self._nursery.wait()
+        for stack in self._databases.values():
+            stack.close()
 
     async def _trace(self, pid: int, trace: Trace, place: Place) -> asyncio.subprocess.Process:
         assert STRACE is not None
@@ -203,13 +224,15 @@ class Lab:
 
 
 @asynccontextmanager
-async def running_lab(directory: Path, nursery_module: str = "tests.crash.worker") -> AsyncGenerator[Lab]:
+async def running_lab(
+    directory: Path, nursery_module: str = "tests.crash.worker", *, kind: Kind = "sqlite"
+) -> AsyncGenerator[Lab]:
     """A lab with a nursery of its own; nothing of it is left afterwards."""
     nursery = await asyncio.create_subprocess_exec(
         sys.executable, "-m", nursery_module,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY,
     )  # fmt: skip
-    lab = Lab(directory, nursery)
+    lab = Lab(directory, nursery, kind)
     listening = asyncio.create_task(lab.listen())
     try:
         yield lab

@@ -12,7 +12,7 @@ from pollux.core.events import ActionStarted, Event
 from pollux.core.ids import RunId
 from pollux.core.machine import fold, key_of, pending
 from pollux.core.run import Action, Run
-from pollux.stores.sqlite import SqliteStore
+from pollux.engine.ports import Store
 
 COUNTS = ("kills", "runs", "actions", "repeats", "losses", "cancelled", "unknowns", "late_truths")
 
@@ -161,7 +161,7 @@ def _judge_acknowledged(runs: Sequence[Run], outside: Outside, findings: Finding
             findings.lost(f"{note['name']}: acknowledged as {note['what']}, but it is not")
 
 
-async def _compare(store: SqliteStore, run: Run, events: Sequence[Event]) -> Iterable[str]:
+async def _compare(store: Store, run: Run, events: Sequence[Event]) -> Iterable[str]:
     """What is kept beside the journal must be what the journal tells."""
     row = next(row for row in await store.runs(USER, thread_id=run.thread_id) if row.run_id == run.id)
     thread = await store.thread(run.thread_id)
@@ -186,7 +186,7 @@ def _differences(run_id: str, **pairs: tuple[object, object]) -> Iterator[str]:
             yield f"{run_id}: its {name} is kept as {kept!r}, but the journal tells {told!r}"
 
 
-async def _judge_audit(store: SqliteStore, announced: int) -> Iterable[str]:
+async def _judge_audit(store: Store, announced: int) -> Iterable[str]:
     report = await store.verify_audit()
     entries = await store.audit(limit=1_000_000)
     told = sum(entry.kind == "started" for entry in entries)

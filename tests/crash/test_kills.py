@@ -5,11 +5,12 @@ A sweep goes on until a process survives: by then every point of its kind was hi
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from signal import SIGKILL
 from typing import Any
 
 import pytest
-from tests.crash.lab import STRACE, Lab, Place, Trace
+from tests.crash.lab import STRACE, Lab, Place, Trace, running_lab
 from tests.crash.oracle import Findings, judge
 from tests.crash.outside import CLASSES, Point
 
@@ -23,10 +24,10 @@ needs_strace = pytest.mark.skipif(STRACE is None, reason="strace is not installe
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-async def test_a_kill_around_any_commit_or_effect_repeats_and_loses_nothing(lab: Lab, kind: Repeat):
+async def test_a_kill_around_any_commit_or_effect_repeats_and_loses_nothing(either_lab: Lab, kind: Repeat):
     total = Findings()
     for point in POINTS:
-        total.add(await sweep(lab, kind, lambda number, point=point: {"at": (point, number)}))
+        total.add(await sweep(either_lab, kind, lambda number, point=point: {"at": (point, number)}))
     say(total, f"around every commit and effect of {kind}")
     # Five commits, each before and after, and one effect, before and after.
     assert total.kills == 12
@@ -35,10 +36,10 @@ async def test_a_kill_around_any_commit_or_effect_repeats_and_loses_nothing(lab:
     assert_sound(total)
 
 
-async def test_a_kill_around_any_commit_of_a_run_with_parallel_calls_repeats_and_loses_nothing(lab: Lab):
+async def test_a_kill_around_any_commit_of_a_run_with_parallel_calls_repeats_and_loses_nothing(either_lab: Lab):
     total = Findings()
     for point in POINTS:
-        total.add(await sweep(lab, EVERYTHING, lambda number, point=point: {"at": (point, number)}))
+        total.add(await sweep(either_lab, EVERYTHING, lambda number, point=point: {"at": (point, number)}))
     say(total, f"around every commit and effect of {EVERYTHING}")
     assert total.kills > 30
     assert_sound(total)
@@ -68,6 +69,17 @@ async def test_a_kill_at_a_write_repeats_and_loses_nothing(lab: Lab):
 
 @pytest.mark.parametrize("kind", CLASSES)
 async def test_a_kill_of_the_recovering_process_repeats_and_loses_nothing(lab: Lab, kind: Repeat):
+    await kill_the_recovering(lab, kind)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", CLASSES)
+async def test_a_kill_of_the_recovering_process_on_postgres_repeats_and_loses_nothing(tmp_path: Path, kind: Repeat):
+    async with running_lab(tmp_path, kind="postgres") as lab:
+        await kill_the_recovering(lab, kind)
+
+
+async def kill_the_recovering(lab: Lab, kind: Repeat) -> None:
     total = Findings()
     for first, point in itertools.product(FIRST_KILLS, POINTS):
         for number in itertools.count(1):
@@ -86,17 +98,17 @@ async def test_a_kill_of_the_recovering_process_repeats_and_loses_nothing(lab: L
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-async def test_a_kill_while_a_run_is_being_cancelled_leaves_it_cancelled_or_completed(lab: Lab, kind: Repeat):
+async def test_a_kill_while_a_run_is_being_cancelled_leaves_it_cancelled_or_completed(either_lab: Lab, kind: Repeat):
     total = Findings()
     for point in ("commit:before", "commit:after"):
         for number in itertools.count(4):
-            place = lab.place()
+            place = either_lab.place()
             place.touch("hold")
-            child = await lab.spawn("cancel", place, {"run_a": kind}, at=(point, number))
+            child = await either_lab.spawn("cancel", place, {"run_a": kind}, at=(point, number))
             if await child.wait() == 0:
                 break
             (place.outside.directory / "hold").unlink()
-            total.add(await restart(lab, place))
+            total.add(await restart(either_lab, place))
     say(total, f"around every commit of a cancellation of {kind}")
     assert total.kills == 4
     # Before the request was written there is nothing to cancel: that run goes on.
@@ -104,10 +116,12 @@ async def test_a_kill_while_a_run_is_being_cancelled_leaves_it_cancelled_or_comp
     assert_sound(total)
 
 
-async def test_a_kill_around_any_commit_of_a_child_run_reaches_its_parent_all_the_same(lab: Lab):
+async def test_a_kill_around_any_commit_of_a_child_run_reaches_its_parent_all_the_same(either_lab: Lab):
     total = Findings()
     for point in POINTS:
-        total.add(await sweep(lab, "child", lambda number, point=point: {"at": (point, number)}, child="run_a-1.0"))
+        total.add(
+            await sweep(either_lab, "child", lambda number, point=point: {"at": (point, number)}, child="run_a-1.0")
+        )
     say(total, "around every commit and effect of a run and its child")
     assert total.kills > 20
     assert_sound(total)
@@ -150,6 +164,7 @@ async def restart(lab: Lab, place: Place, *, kills: int = 1, child: str = "") ->
     place.runs |= {child: "keyed"} if child else {}
     findings = await judge(place)
     findings.kills, findings.slowest_recovery = kills, summary["seconds"]
+    lab.done(place)
     return findings
 
 

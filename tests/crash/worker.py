@@ -1,4 +1,4 @@
-"""The program that is killed: an engine on a SQLite store, in a process of its own.
+"""The program that is killed: an engine on a store of SQLite or PostgreSQL, in a process of its own.
 
 `python -m tests.crash.worker` is a nursery: it has everything imported, reads jobs from its standard input, one JSON
 object a line, and forks a process for each, so that thousands of them can be killed in minutes. It reports every pid,
@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tests.crash.outside import RULES, Fault, Outside, make_tools
 
@@ -35,9 +35,10 @@ from pollux.core.tools import ToolContext
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine, Start
 from pollux.engine.model import ModelRequest
-from pollux.engine.ports import Change
+from pollux.engine.ports import Change, Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import Answer, ScriptedProvider, calls, reply
+from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 
 USER = UserId("someone")
@@ -58,6 +59,8 @@ class Job:
     mode: str
     home: str
     outside: str
+    url: str = ""
+    """Of a PostgreSQL database. Without one, the store is SQLite in the home."""
     runs: dict[str, str] = field(default_factory=dict[str, str])
     approves: bool = True
     fault: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -77,24 +80,34 @@ class Job:
         return cls(**found)
 
 
-class FaultyStore(SqliteStore):
+def store_of(home: Path, url: str) -> SqliteStore | PostgresStore:
+    """The real store, as it lies there."""
+    heads = home / "audit-heads.jsonl"
+    if url:
+        return PostgresStore(url, key=KEY, heads=heads, connections=4)
+    return SqliteStore(home / "pollux.db", key=KEY, heads=heads)
+
+
+class FaultyStore:
     """The real store, with a fault around its commits."""
 
     def __init__(self, job: Job, fault: Fault) -> None:
-        home = Path(job.home)
-        super().__init__(home / "pollux.db", key=KEY, heads=home / "audit-heads.jsonl")
+        self._store = store_of(Path(job.home), job.url)
         self._fault = fault
         self._impatient = job.impatient
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
     async def commit(self, change: Change) -> None:
         self._fault.reach("commit:before")
-        await super().commit(change)
+        await self._store.commit(change)
         self._fault.reach("commit:after")
         if any(isinstance(event, ModelCalled) for event in change.events):
             self._fault.reach("model:announced")
 
     async def is_alive(self, driver: str) -> bool:
-        return not self._impatient and await super().is_alive(driver)
+        return not self._impatient and await self._store.is_alive(driver)
 
 
 class Worker:
@@ -176,7 +189,7 @@ class Worker:
         provider = ScriptedProvider(*[self._next_turn] * 100_000)
         profile = Profile(tools=tuple(tool.spec.name for tool in tools), limits=Limits(self._job.limit))
         engine = Engine(
-            store=FaultyStore(self._job, self._fault),
+            store=cast("Store", FaultyStore(self._job, self._fault)),
             providers=lambda model: provider,
             tools=tools,
             profiles={"default": profile},
