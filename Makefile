@@ -61,6 +61,10 @@ bench: $(READY) ## Measure against the floor and print the table
 bench-http: $(READY) ## Hundreds of streams at once, readers who stall and readers who vanish
 	$(BIN)/python benchmarks/http_load.py
 
+.PHONY: bench-hosts
+bench-hosts: $(READY) ## A server and workers on PostgreSQL beside the embedded store
+	$(BIN)/python benchmarks/hosts.py
+
 .PHONY: interop
 interop: $(READY) ## Real peers from public registries
 	@scripts/check-node

@@ -94,7 +94,7 @@ def _address(said: IO[str] | None, folder: Path) -> str:
     if line.startswith("LISTENING"):
         return f"http://127.0.0.1:{line.split()[1]}"
     if line.startswith("{"):
-        return json.loads(line)["url"]
+        return json.loads(line).get("url", "")
     raise SystemExit(f"a server did not start:\n{(folder / 'log').read_text()[-2000:]}")
 
 
@@ -113,18 +113,28 @@ def relay(base: str) -> Any:
     return running("relay", [sys.executable, str(HERE / "http_bare.py"), "relay", base])
 
 
-def pollux(base: str, *, scripted: bool = False) -> Any:
+def emulator() -> Any:
+    """The demo model, which calls tools."""
+    return running("emulator", [sys.executable, "-m", "pollux.cli", "emulator", "gemini", "--port", "0"])
+
+
+def pollux(base: str, *, scripted: bool = False, **environ: str) -> Any:
     """`pollux serve` on a journal of its own; or the same with a provider that may never wait."""
     named = [f"u{n:02}:{token}" for n, token in enumerate(TOKENS)] + [f"other:{OTHER}"]
-    environ = {
-        # Relative to the folder it is started in.
-        "POLLUX_HOME": "home",
-        "POLLUX_TOKENS": ",".join(named),
-        "GEMINI_API_KEY": "load",
-        "GOOGLE_GEMINI_BASE_URL": base,
-    }
     serve = ["-m", "pollux.cli", "serve", "--port", "0", "--model", "gemini-2.5-flash"]
-    return running("ours", [sys.executable, *([str(HERE / "http_scripted.py")] if scripted else serve)], environ)
+    words = [str(HERE / "http_scripted.py")] if scripted else serve
+    return running("ours", [sys.executable, *words], {"POLLUX_TOKENS": ",".join(named), **_reached(base), **environ})
+
+
+def worker(base: str, **environ: str) -> Any:
+    """`pollux worker`."""
+    words = ["-m", "pollux.cli", "worker", "--model", "gemini-2.5-flash", "--log-level", "warn"]
+    return running("worker", [sys.executable, *words], {**_reached(base), **environ})
+
+
+def _reached(base: str) -> dict[str, str]:
+    # The home is relative to the folder it is started in.
+    return {"POLLUX_HOME": "home", "GEMINI_API_KEY": "load", "GOOGLE_GEMINI_BASE_URL": base}
 
 
 class Clients:
