@@ -7,6 +7,7 @@ of one engine: the work goes on in its tasks, so a caller who leaves stops nothi
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
@@ -35,6 +36,7 @@ CATCH_UP = Key(0, "catch-up", "", 0)
 
 Work = Coroutine[Any, Any, None]
 OnEnd = Callable[[Run], Awaitable[None]]
+HearChildren = Callable[[RunId], Awaitable[None]]
 T = TypeVar("T")
 
 
@@ -112,7 +114,11 @@ class Driver:
             self._rest()
 
     def _rest(self) -> None:
-        if not self._tasks and (self.feed.run.driver != self._means.gate.name or not pending(self.feed.run)):
+        if (
+            not self._tasks
+            and not self.feed.told
+            and (self.feed.run.driver != self._means.gate.name or not pending(self.feed.run))
+        ):
             self._on_idle(self, False)
 
     def _stop(self, key: Key) -> None:
@@ -242,6 +248,7 @@ class Crew:
         self._dispatcher = dispatcher
         self._on_end = on_end
         self._tasks: set[asyncio.Future[Any]] = set()
+        self._beginning: set[asyncio.Task[Any]] = set()
         self._leaving = False
         self.go(self._ledger.follow_others())
 
@@ -249,12 +256,10 @@ class Crew:
         """Let what is under way go on for a while, then leave the rest to a recovery."""
         self._leaving = True
         self._dispatcher.stop()
-        driving = [feed for feed in self._ledger.feeds if feed.driving]
-        if driving and grace:
-            idle = [asyncio.ensure_future(_wait_idle(feed)) for feed in driving]
-            await asyncio.wait(idle, timeout=grace)
-            for task in idle:
-                task.cancel()
+        if grace:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._wait_idle()
         # As a crash would, without a word: the journal knows what was begun. What does not listen is left behind, and
         # nothing is begun any more, whatever is still being written.
         for driver in self._drivers:
@@ -265,6 +270,15 @@ class Crew:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
         self._ledger.close()
+
+    async def _wait_idle(self) -> None:
+        """Return when nothing is driven here. Who has taken a run counts before it has announced anything."""
+        while self._beginning or any(feed.driving for feed in self._ledger.feeds):
+            if self._beginning:
+                await asyncio.wait([*self._beginning])
+            for feed in self._ledger.feeds:
+                while feed.driving:
+                    await feed.wait_moved(feed.run.version)
 
     async def finish(self, work: Coroutine[None, None, T]) -> T:
         """The work's answer. It goes on to its end, also when the caller leaves before: a commit is never half told."""
@@ -282,20 +296,44 @@ class Crew:
 
     async def tell(self, run_id: RunId, facts: Facts) -> Run:
         """Record facts from outside: people, pages, clocks. Whatever they leave owed is taken care of."""
-        feed = await self._ledger.acquire(run_id)
+        feed = await self._ledger.acquire(run_id, is_fresh=True)
         try:
-            await self._ledger.catch_up(feed)
-            run = await self._ledger.append(feed, self._claiming(feed, facts), Followed(self._means.gate))
+            run = await self._told(feed, facts)
             self.attend(feed)
             return run
         finally:
             self._ledger.release(feed)
 
-    async def drive(self, run_id: RunId, facts: Facts) -> None:
-        """Record facts, drive the run here, and return when it needs us no more. Nobody else is at it."""
-        feed = await self._ledger.acquire(run_id)
+    async def _told(self, feed: Feed, facts: Facts) -> Run:
+        # A driver that is here stays until we are through: what is announced for it, it begins.
+        feed.told += 1
         try:
-            await self._ledger.catch_up(feed)
+            follow = Followed(self._means.gate, is_driven=self._dispatcher.drives_here or feed.driving)
+            return await self._ledger.append(feed, self._claiming(feed, facts), follow)
+        finally:
+            feed.told -= 1
+            feed.on_move()
+
+    async def drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> None:
+        """Record facts, drive the run here, and return when it needs us no more. Nobody else is at it.
+
+        Raises Draining once this process is stopping.
+        """
+        if self._leaving:
+            raise Draining("this process is stopping; another drives the run")
+        task = asyncio.current_task()
+        assert task is not None
+        self._beginning.add(task)
+        try:
+            await self._drive(run_id, facts, hear_children)
+        finally:
+            self._beginning.discard(task)
+
+    async def _drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> None:
+        feed = await self._ledger.acquire(run_id, is_fresh=True)
+        try:
+            if any(action.where == "child" for action in feed.run.open):
+                await hear_children(run_id)
             claimed = self._claiming(feed, facts, is_alone=True)
             # Whoever watches does so from elsewhere, and may come late: the text so far is there for them.
             feed.live = True
@@ -324,6 +362,7 @@ class Crew:
             if not self._dispatcher.drives_here:
                 # Also where the last driver was ours: whoever drives next is for the dispatcher to say.
                 self._dispatcher.wake(run.id)
+                self._ledger.linger(feed)
             elif run.driver == self._means.gate.name:
                 self._spawn(feed)
         self._note_time(run)
@@ -440,8 +479,3 @@ def _action(run: Run, effect: RunTool | Reconcile) -> Action:
 def _needs_driver(run: Run) -> bool:
     """Whether it takes a driver to bring the run on: also when all that is left is to end what was in flight."""
     return bool(pending(run)) or (run.is_open and any(action.is_in_flight for action in run.open))
-
-
-async def _wait_idle(feed: Feed) -> None:
-    while feed.driving:
-        await feed.wait_moved(feed.run.version)

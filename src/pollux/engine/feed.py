@@ -227,14 +227,16 @@ class Feed:
         "on_move",
         "run",
         "thread",
+        "told",
         "turns",
         "users",
         "watchers",
     )
 
-    def __init__(self, run: Run, thread: Thread) -> None:
+    def __init__(self, run: Run, thread: Thread | None) -> None:
         self.run = run
         self.thread = thread
+        """As it was with that head; None where nobody here has needed it since."""
         self.turns: Turns | None = None
         self.closed = False
         self.driving = False
@@ -242,6 +244,8 @@ class Feed:
         self.live = False
         """Whether somebody asked to see text as it arrives."""
         self.on_move: Callable[[], None] = do_nothing
+        self.told = 0
+        """How many are just writing to it from outside."""
         self.users = 0
         self.lock = asyncio.Lock()
         self.watchers: list[Watcher] = []
@@ -249,7 +253,7 @@ class Feed:
         self._waiting: list[asyncio.Future[None]] = []
         self._patient: list[asyncio.Future[None]] = []
 
-    def advance(self, run: Run, events: Sequence[Event], thread: Thread) -> None:
+    def advance(self, run: Run, events: Sequence[Event], thread: Thread | None) -> None:
         """The run has a new head."""
         seq = run.version - len(events)
         if run.compressed is not self.run.compressed:

@@ -115,10 +115,12 @@ class Gate:
 class Followed:
     """What follows at once from a state: endings for everybody; decisions and announcements for the driver."""
 
-    __slots__ = ("_decided", "_gate", "_grantless", "_terms")
+    __slots__ = ("_decided", "_gate", "_grantless", "_is_driven", "_terms")
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, *, is_driven: bool = True) -> None:
         self._gate = gate
+        # What is announced here must be begun here. A run of ours that the next worker claims is not ours to begin.
+        self._is_driven = is_driven
         self._grantless: Terms | None = None
         self._terms: Terms | None = None
         self._decided: set[ActionId] = set()
@@ -126,7 +128,7 @@ class Followed:
     async def __call__(self, run: Run) -> Event | None:
         gate = self._gate
         ending = conclude(run, gate.clock.now())
-        if ending is not None or run.driver != gate.name:
+        if ending is not None or run.driver != gate.name or not self._is_driven:
             return ending
         for effect in pending(run):
             match effect:

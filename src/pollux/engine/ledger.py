@@ -47,6 +47,7 @@ Follow = Callable[[Run], Awaitable[Event | None]]
 
 REMEMBERED_THREADS = 256
 REMEMBERED_RUNS = 1_000
+LINGER_SECONDS = 1.0
 DELAYS = (0.05, 0.2, 0.5, 1.0, 2.0)
 """Seconds between tries at a store in trouble."""
 
@@ -107,18 +108,21 @@ class Ledger:
             await patiently(lambda: self.catch_up(feed))
         return feed
 
-    async def acquire(self, run_id: RunId) -> Feed:
-        """The run's feed, kept until `release`. Raises NotFound."""
+    async def acquire(self, run_id: RunId, *, is_fresh: bool = False) -> Feed:
+        """The run's feed, kept until `release`. Raises NotFound.
+
+        With `is_fresh`, nothing that was written before is missing: whoever tells us something may know more than we.
+        """
         feed, looks = self._feeds.get(run_id), self._looks
+        is_behind = is_fresh and feed is not None
         if feed is None:
             run = await self.store.run(run_id)
-            thread = await self.store.thread(run.thread_id) if run else None
-            if run is None or thread is None:
+            if run is None:
                 raise NotFound(f"there is no run {run_id!r}")
             # While it was being read, another task may have made the feed: there is only one.
-            feed = self._feeds.get(run_id) or Feed(run, thread)
+            feed = self._feeds.get(run_id) or Feed(run, None)
         self.keep(feed)
-        if self._has_missed(feed, looks):
+        if is_behind or self._has_missed(feed, looks):
             try:
                 await self.catch_up(feed)
             except BaseException:
@@ -136,6 +140,9 @@ class Ledger:
         feed.elsewhere = self._relay
         self._feeds[feed.run.id] = feed
         self._in_use.set()
+        if self.is_closed:
+            # Whoever comes now would wait for news that nobody brings any more.
+            feed.close()
 
     def release(self, feed: Feed) -> None:
         """The counterpart of `acquire`, `begin` and `keep`."""
@@ -150,8 +157,13 @@ class Ledger:
         if not self._feeds:
             self._in_use.clear()
 
+    def linger(self, feed: Feed) -> None:
+        """Keep the feed a moment longer: whoever left work to another process is about to look what became of it."""
+        self.keep(feed)
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, self.release, feed)
+
     async def catch_up(self, feed: Feed) -> None:
-        """Bring in what other processes wrote about this run: whoever tells us something may know more than we do."""
+        """Bring in what other processes wrote about this run."""
         versions = await self.store.versions([feed.run.id])
         if versions.get(feed.run.id, 0) > feed.run.version:
             async with feed.lock:
@@ -170,13 +182,14 @@ class Ledger:
                     run, events = await _compose(before, await facts(before), follow)
                     if not events:
                         return before
-                    change = change_of(before, run, events, thread=feed.thread)
+                    thread = feed.thread or await self._thread_of(run)
+                    change = change_of(before, run, events, thread=thread)
                     try:
                         await self.store.commit(change)
                     except Conflict:
                         await self._refresh(feed)
                         continue
-                    feed.advance(run, events, change.thread or feed.thread)
+                    feed.advance(run, events, change.thread or thread)
                     return run
             except StoreError:
                 if not patient:
@@ -201,12 +214,17 @@ class Ledger:
 
     async def _bring_in(self, news: News) -> None:
         versions = news.versions if news.is_whole else await self.store.versions(list(self._feeds))
+        behind: list[Feed] = []
         for run_id, version in versions.items():
             feed = self._feeds.get(run_id)
             if feed is None:
                 self._unfollowed[run_id] = version
             elif version > feed.run.version:
-                await self._bring_up(feed)
+                behind.append(feed)
+        # All of them: one that fails must not keep the news from the others.
+        for problem in await asyncio.gather(*map(self._bring_up, behind), return_exceptions=True):
+            if problem is not None:
+                raise problem
         while len(self._unfollowed) > REMEMBERED_RUNS:
             self._unfollowed.pop(next(iter(self._unfollowed)))
 
@@ -226,8 +244,14 @@ class Ledger:
         run = feed.run
         for record in records:
             run = step(run, record.event)
+        # The thread has moved too. It is read when somebody here writes.
+        feed.advance(run, [record.event for record in records], None)
+
+    async def _thread_of(self, run: Run) -> Thread:
         thread = await self.store.thread(run.thread_id)
-        feed.advance(run, [record.event for record in records], thread or feed.thread)
+        if thread is None:
+            raise NotFound(f"there is no thread {run.thread_id!r}")
+        return thread
 
     def _take_turns(self, run: Run) -> Turns | None:
         """The thread's turns as its last run left them, if nothing was said since."""

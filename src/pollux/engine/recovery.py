@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 
-from pollux.core.errors import Misfit, NotFound, TooNew
+from pollux.core.errors import Misfit, NotFound, StoreError, TooNew
 from pollux.core.events import Event, TimeReached
 from pollux.core.ids import RunId
 from pollux.core.machine import wake_at
@@ -67,14 +67,7 @@ class Recovery:
 
     async def drive(self, run_id: RunId) -> None:
         """Drive the run here, which nobody else is at, until it needs no driver any more."""
-        try:
-            await self._hear_children(run_id)
-        except TooNew:
-            # Its wake may have been about this child: it is for whoever can hear it.
-            raise
-        except Exception:
-            logger.exception("a run's children could not be heard")
-        await self.crew.drive(run_id, self._what_time_it_is)
+        await self.crew.drive(run_id, self._what_time_it_is, self._hear_all_children)
 
     async def tick(self, run_id: RunId) -> None:
         """Tell the run what time it is, if it cares."""
@@ -88,6 +81,15 @@ class Recovery:
         """Take the run up once more, after a while."""
         await asyncio.sleep(AGAIN_SECONDS)
         await self._try(self.wake(run_id))
+
+    async def _hear_all_children(self, run_id: RunId) -> None:
+        try:
+            await self._hear_children(run_id)
+        except TooNew:
+            # Its wake may have been about this child: it is for whoever can hear it.
+            raise
+        except Exception:
+            logger.exception("a run's children could not be heard")
 
     async def _hear_children(self, run_id: RunId) -> None:
         """A child's end may have been written when nobody was left to tell its parent."""

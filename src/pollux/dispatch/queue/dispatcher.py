@@ -15,7 +15,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from pollux.core.errors import NotFound, StoreError, TooNew
+from pollux.core.errors import Draining, NotFound, StoreError, TooNew
 from pollux.core.ids import Instant, RunId
 from pollux.core.profile import Profile
 from pollux.core.redact import Secret
@@ -194,16 +194,26 @@ class ProcrastinateDispatcher:
             hand_up = statements.hand_up(number, job.id, problem.version)
             await _patiently(lambda: self._link.ask(hand_up))
             return
+        except Draining:
+            # Given back when this process leaves, together with all others.
+            return
+        except StoreError as problem:
+            logger.warning("a run could not be driven: %s", problem)
+            await self._give_back(job, number)
+            return
         except Exception:
             logger.exception("a run could not be driven")
-            await asyncio.sleep(AGAIN_SECONDS)
-            await _patiently(lambda: self._link.ask(statements.give_back(number, job.id)))
+            await self._give_back(job, number)
             return
         finally:
             self._driving.discard(job.run_id)
         logger.info("%s was driven for %.0f ms", job.run_id, (monotonic() - begun) * 1000)
         for (lock,) in await _patiently(lambda: self._link.ask(statements.finish(job.id, number, job.attempts))):
             await _patiently(lambda lock=lock: self._link.ask(statements.call_next(lock)))
+
+    async def _give_back(self, job: "Taken", number: int) -> None:
+        await asyncio.sleep(AGAIN_SECONDS)
+        await _patiently(lambda: self._link.ask(statements.give_back(number, job.id)))
 
     async def _close(self) -> None:
         for task in self._jobs:
