@@ -117,6 +117,9 @@ class Recovery:
         except TooNew as problem:
             logger.warning("a run is left to a newer process: %s", problem)
             return False
+        except StoreError as problem:
+            logger.warning("a run could not be taken on: %s", problem)
+            return False
         except Exception:
             logger.exception("a run could not be taken on")
             return False
