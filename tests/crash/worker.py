@@ -88,6 +88,11 @@ def store_of(home: Path, url: str) -> SqliteStore | PostgresStore:
     return SqliteStore(home / "pollux.db", key=KEY, heads=heads)
 
 
+def faulty_store(job: Job, fault: Fault) -> Store:
+    """The real store, with a fault around its commits."""
+    return cast("Store", FaultyStore(job, fault))
+
+
 class FaultyStore:
     """The real store, with a fault around its commits."""
 
@@ -189,7 +194,7 @@ class Worker:
         provider = ScriptedProvider(*[self._next_turn] * 100_000)
         profile = Profile(tools=tuple(tool.spec.name for tool in tools), limits=Limits(self._job.limit))
         engine = Engine(
-            store=cast("Store", FaultyStore(self._job, self._fault)),
+            store=faulty_store(self._job, self._fault),
             providers=lambda model: provider,
             tools=tools,
             profiles={"default": profile},

@@ -19,13 +19,14 @@ from typing import Any
 
 from tests.crash.lab import STRACE
 from tests.crash.outside import CLASSES, Fault, Outside
-from tests.crash.worker import NO_ARGUMENTS, PR_SET_PTRACER, PR_SET_PTRACER_ANY, FaultyStore, Job
+from tests.crash.worker import NO_ARGUMENTS, PR_SET_PTRACER, PR_SET_PTRACER_ANY, Job, faulty_store
 
 from pollux import Agent, Reconciled, ToolContext, tool
 from pollux.core.errors import NotFound, SessionNotFound
 from pollux.core.messages import JSON, Message
 from pollux.core.tools import Repeat
 from pollux.engine.model import ModelRequest
+from pollux.engine.ports import Store
 from pollux.sdk.result import Result, RunFailed
 from pollux.testing import Answer, call, calls, reply, scripted
 
@@ -88,9 +89,9 @@ class Script:
     def outside(self) -> Outside:
         return Outside(self.directory)
 
-    def store(self) -> FaultyStore:
+    def store(self) -> Store:
         directory = str(self.directory)
-        return FaultyStore(Job(id=0, mode="script", home=directory, outside=directory), self.fault)
+        return faulty_store(Job(id=0, mode="script", home=directory, outside=directory), self.fault)
 
     async def run(self) -> None:
         """Ask, unless that was done before; then go on until there is nothing to go on with."""
