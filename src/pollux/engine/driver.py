@@ -22,8 +22,9 @@ from pollux.engine import perform
 from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
-from pollux.engine.ledger import Facts, Ledger, load_turns, patiently
+from pollux.engine.ledger import Facts, Ledger, load_turns
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
+from pollux.engine.patience import patiently
 from pollux.engine.ports import Dispatcher
 
 logger = logging.getLogger(__name__)

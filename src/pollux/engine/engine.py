@@ -43,8 +43,9 @@ from pollux.core.tools import Tool
 from pollux.engine import gate, perform
 from pollux.engine.driver import Means, just
 from pollux.engine.feed import Item
-from pollux.engine.ledger import Facts, Ledger, patiently, revocation
+from pollux.engine.ledger import Facts, Ledger, revocation
 from pollux.engine.model import Providers
+from pollux.engine.patience import patiently
 from pollux.engine.perform import plain
 from pollux.engine.ports import Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries

@@ -7,7 +7,6 @@ tool's result must find its place behind whatever came first.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import TypeVar
 
 from pollux.core import machine
 from pollux.core.canonical import canonical
@@ -34,6 +33,7 @@ from pollux.core.run import Action, Compressed, Run, evolve
 from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
+from pollux.engine.patience import patiently, pause
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, News, RunRow, Store
 from pollux.engine.relay import Relay
 
@@ -48,10 +48,6 @@ Follow = Callable[[Run], Awaitable[Event | None]]
 REMEMBERED_THREADS = 256
 REMEMBERED_RUNS = 1_000
 LINGER_SECONDS = 1.0
-DELAYS = (0.05, 0.2, 0.5, 1.0, 2.0)
-"""Seconds between tries at a store in trouble."""
-
-T = TypeVar("T")
 
 
 class Ledger:
@@ -290,23 +286,6 @@ async def load_turns(run: Run, store: Store) -> Turns:
 def summary_of(compressed: Compressed | None) -> tuple[Message, ...]:
     """The message that stands for the older part."""
     return (compressed.summary,) if compressed else ()
-
-
-async def patiently(work: Callable[[], Awaitable[T]]) -> T:
-    """The work's answer, asked for until the store gives one."""
-    tries = 0
-    while True:
-        try:
-            return await work()
-        except StoreError:
-            await pause(tries)
-            tries += 1
-
-
-async def pause(tries: int) -> None:
-    """Give a store in trouble some time."""
-    logger.warning("the store is in trouble; trying again", exc_info=tries == 0)
-    await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
 
 
 # What is written together with the events.
