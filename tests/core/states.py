@@ -25,6 +25,7 @@ from pollux.core.events import (
     ModelCalled,
     ModelFailed,
     ModelReplied,
+    PageShown,
     RunCancelled,
     RunClaimed,
     RunCompleted,
@@ -33,6 +34,7 @@ from pollux.core.events import (
 )
 from pollux.core.ids import ApprovalId
 from pollux.core.machine import conclude, wake_at
+from pollux.core.page import Page
 from pollux.core.profile import Limits
 from pollux.core.run import Action, Run
 
@@ -189,6 +191,7 @@ SPECIMENS: dict[str, Specimen] = {
     "RunStarted": lambda run: opened(),
     "RunClaimed": lambda run: RunClaimed(epoch=run.epoch + 1, driver="e", at=_now(run)),
     "RunClaimed, stale": lambda run: RunClaimed(epoch=run.epoch, driver="e", at=_now(run)),
+    "PageShown": lambda run: PageShown(page=Page("another"), at=_now(run)),
     "ModelCalled": lambda run: ModelCalled(**_model(run)),
     "ModelReplied, text": lambda run: _replied(run),
     "ModelReplied, calls": lambda run: _replied(run, "x", "y"),
@@ -227,7 +230,9 @@ SPECIMENS: dict[str, Specimen] = {
 
 def rows(*, now: str, **by_code: str | dict[str, str]) -> dict[str, str]:
     """One state's table: how it looks `now`, what becomes of it (`fits`), and by code what it refuses."""
-    table = {"now": now}
+    # What a page shows decides nothing: in every open state it leaves the run where it was.
+    has_ended = now.startswith(("completed", "failed", "cancelled"))
+    table = {"now": now, "PageShown": "refused: run_ended" if has_ended else now}
     for code, entries in by_code.items():
         told = entries.items() if isinstance(entries, dict) else _refusals(code, entries)
         for specimen, outcome in told:

@@ -24,10 +24,11 @@ from tests.engine.builders import (
 from pollux.core.errors import ToolError
 from pollux.core.ids import RunId
 from pollux.core.messages import JSON, Blob, FileRef, Message, Text, Usage, user
+from pollux.core.page import Page
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Parent, Run
-from pollux.core.tools import Reconciled, ToolContext
+from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.engine.engine import Engine, Start
 from pollux.providers.scripted import call, calls, fail, reply
 
@@ -146,6 +147,17 @@ async def paged(lab: Lab) -> None:
     await until(engine, run, lambda now: now.ending)
 
 
+async def shown(lab: Lab) -> None:
+    """In a page that brings a tool of its own, and shows something else afterwards."""
+    object_ = {"type": "object", "properties": {"ref": {"type": "string"}}}
+    click = ToolSpec("click", "Click", object_, side_effect=True, default_approval="not_required", where="page")
+    engine = await lab.engine(call("click", {"ref": "buy"}), reply("Bought."))
+    run = await answer(engine, page=Page("There is a button.", (click,)), keep_seconds=600.0)
+    await engine.show(run.id, Page("It is in the cart.", (click,)))
+    await engine.submit(run.open[0].id, {"ok": True})
+    await settle(engine, run)
+
+
 async def child(lab: Lab) -> None:
     engines: list[Engine] = []
 
@@ -225,8 +237,8 @@ async def in_flight(lab: Lab) -> None:
 
 SCENES: tuple[Scene, ...] = (
     answered, approved, rejected, rejected_for_good, edited, expired, refused, failed_tool, denied, looped, retried,
-    failed_model, cancelled, cancelled_in_flight, paged, child, compressed, reconciled_as_done, reconciled_as_not_done,
-    reconciled_as_unknown, settled, noted, sourced, waiting, in_flight,
+    failed_model, cancelled, cancelled_in_flight, paged, shown, child, compressed, reconciled_as_done,
+    reconciled_as_not_done, reconciled_as_unknown, settled, noted, sourced, waiting, in_flight,
 )  # fmt: skip
 
 

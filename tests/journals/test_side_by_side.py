@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from tests.dispatch.queue_lab import opened
 from tests.dispatch.queue_worker import mail, script
+from tests.journals.newer import NEWER
 from tests.stores.postgres import fresh_database
 
 from pollux.core.errors import TooNew
@@ -96,7 +97,7 @@ async def test_a_run_that_a_newer_worker_has_claimed_waits_for_one_while_older_o
     left = _journal(url, ahead)
     # This version starts on a database that a newer one has added to, and meets a run that it cannot read.
     async with at_work(url, concurrency=5):
-        await _comes_true(lambda: _jobs(url, "queue_name = 'default@2' AND status = 'todo'") == [ahead])
+        await _comes_true(lambda: _jobs(url, f"queue_name = 'default@{NEWER}' AND status = 'todo'") == [ahead])
         other = (await door.start(Start("go on", user=ADA))).id
         run = await door.wait_settled(other, seconds=20)
         await door.resolve(run.approvals[0].id, "approved", by=ADA)

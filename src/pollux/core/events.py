@@ -10,6 +10,7 @@ from pollux.core.errors import ModelErrorKind
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, Usage
+from pollux.core.page import Page
 from pollux.core.policy import Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.run import Action, CancelReason, Compressed, Parent
@@ -45,6 +46,9 @@ class RunStarted:
     """Which tools had spoken in the thread before."""
     request: str = ""
     """A digest of what a door was asked for: whoever repeats the question can be told from one who asks another."""
+    page: Page | None = None
+    keep_seconds: float | None = None
+    """How long after its end what was said is kept. None: until somebody erases it."""
     at: Instant
 
 
@@ -54,6 +58,14 @@ class RunClaimed:
 
     epoch: int
     driver: str
+    at: Instant
+
+
+@frozen(kw_only=True)
+class PageShown:
+    """The page in which the agent works shows something else, or offers other tools."""
+
+    page: Page
     at: Instant
 
 
@@ -266,6 +278,7 @@ class RunCancelled:
 Event = (
     RunStarted
     | RunClaimed
+    | PageShown
     | ModelCalled
     | ModelReplied
     | ModelFailed

@@ -32,6 +32,7 @@ from pollux.core.events import (
     ModelCalled,
     ModelFailed,
     ModelReplied,
+    PageShown,
     RunCancelled,
     RunClaimed,
     RunCompleted,
@@ -74,6 +75,8 @@ def _apply(run: Run, event: Event) -> Run:
             raise Misfit("run_started needs a new run, but this one has started")
         case RunClaimed():
             return actions.claimed(run, event)
+        case PageShown():
+            return evolve(run, page=event.page)
         case ModelCalled():
             return turns.called(run, event)
         case ModelReplied():
@@ -175,8 +178,10 @@ def key_of(effect: Effect) -> Key:
 
 
 def wake_at(run: Run) -> Instant | None:
-    """The next moment at which time alone changes the run."""
-    if run.ending or run.cancel:
+    """The next moment at which time alone changes the run, or at which what was said in it is to be dropped."""
+    if run.ending:
+        return run.ending.at + run.keep_seconds if run.keep_seconds is not None else None
+    if run.cancel:
         return None
     return min(_moments(run), default=None)
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
+from pollux.core.page import Page
 from pollux.core.policy import Decision, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
@@ -200,6 +201,10 @@ class Run:
     """Which tools had spoken in the thread before: their words are part of what the model reads."""
     request: str = ""
     """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
+    page: Page | None = None
+    """The page in which it works, as it was last shown."""
+    keep_seconds: float | None = None
+    """How long after its end what was said is kept. None: until somebody erases it."""
     version: int = 1
     epoch: int = 0
     driver: str = ""

@@ -32,6 +32,8 @@ def begin(event: RunStarted) -> Run:
         rules=event.rules,
         sources=event.sources,
         request=event.request,
+        page=event.page,
+        keep_seconds=event.keep_seconds,
         messages=(event.prompt,),
         closing=spent(event.limits.model_calls, 0, event.at),
     )

@@ -315,7 +315,7 @@ class Crew:
             feed.told -= 1
             feed.on_move()
 
-    async def drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> None:
+    async def drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> Run:
         """Record facts, drive the run here, and return when it needs us no more. Nobody else is at it.
 
         Raises Draining once this process is stopping.
@@ -326,11 +326,11 @@ class Crew:
         assert task is not None
         self._beginning.add(task)
         try:
-            await self._drive(run_id, facts, hear_children)
+            return await self._drive(run_id, facts, hear_children)
         finally:
             self._beginning.discard(task)
 
-    async def _drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> None:
+    async def _drive(self, run_id: RunId, facts: Facts, hear_children: HearChildren) -> Run:
         feed = await self._ledger.acquire(run_id, is_fresh=True)
         try:
             if any(action.where == "child" for action in feed.run.open):
@@ -349,6 +349,7 @@ class Crew:
             if run.driver == self._means.gate.name and _needs_driver(feed.run):
                 # Its driver gave up. Where the reason is that others wrote what is too new for us, this says so.
                 await self._ledger.catch_up(feed)
+            return feed.run
         except Draining:
             if not self._ledger.is_closed:
                 await self._ledger.catch_up(feed)

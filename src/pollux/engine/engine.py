@@ -27,6 +27,7 @@ from pollux.core.events import (
     ApprovalResolved,
     CancelRequested,
     Event,
+    PageShown,
     RunClaimed,
     RunStarted,
 )
@@ -35,6 +36,7 @@ from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, User
 from pollux.core.machine import pending
 from pollux.core.messages import JSON, Message
 from pollux.core.messages import user as user_message
+from pollux.core.page import Page
 from pollux.core.policy import Rule, Scope
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Action, CancelReason, Parent, Run, action_id, run_of
@@ -88,6 +90,10 @@ class Start:
     title: str = ""
     """What a new thread is called, and in which directory it is begun."""
     project: str = ""
+    page: Page | None = None
+    """The page in which the agent works; what it tells the model comes in place of all instructions."""
+    keep_seconds: float | None = None
+    """How long after the run's end its thread is kept. None: until somebody erases it."""
 
 
 class Engine:
@@ -134,7 +140,7 @@ class Engine:
             name=self._name,
         )
         means = Means(self._ledger, self._gate, self._providers, self._instruct)
-        self._recovery = Recovery(means, self._dispatcher, self._answer_parent)
+        self._recovery = Recovery(means, self._dispatcher, self._answer_parent, self._drop)
         self._crew = self._recovery.crew
         self._is_open = True
         return self
@@ -240,8 +246,11 @@ class Engine:
             ValidationError: the arguments do not fit the tool.
             PolicyError: the policy forbids them.
         """
-        old = await self._action_of_approval(approval_id, user)
-        prepared = self.toolbox.prepare(old.tool, args)
+        asked = await self.queries.run(run_of(approval_id), user)
+        old = asked.action_of_approval(approval_id)
+        if old is None:
+            raise NotFound(f"there is no approval {approval_id!r}")
+        prepared = self._gate.toolbox_of(asked).prepare(old.tool, args)
 
         async def facts(run: Run) -> Sequence[Event]:
             terms = await self._gate.terms_for(run)
@@ -256,6 +265,15 @@ class Engine:
 
         run = await self._tell(run_of(approval_id), facts)
         return next(a for a in reversed(run.actions) if a.call.id == old.call.id and a.id != old.id)
+
+    async def show(self, run_id: RunId, page: Page, *, user: UserId | None = None) -> Run:
+        """The run's page shows something else now, or offers other tools.
+
+        Raises:
+            Misfit: the run has ended.
+        """
+        await self.queries.run(run_id, user)
+        return await self._tell(run_id, just(PageShown(page=page, at=self.clock.now())))
 
     async def submit(
         self, action_id_: str, result: object, *, user: UserId | None = None, error: str | None = None
@@ -386,6 +404,8 @@ class Engine:
             rules=start.rules,
             sources=thread.sources,
             request=start.request,
+            page=start.page,
+            keep_seconds=start.keep_seconds,
             at=now,
         )
         first: list[Event] = [began]
@@ -429,6 +449,10 @@ class Engine:
         except (Misfit, NotFound) as problem:
             logger.info("a child's end came too late for its parent: %s", problem)
 
+    async def _drop(self, run: Run) -> None:
+        """What was said in the run has been kept for as long as it was to be: its first fact says how long."""
+        await self._store.erase(run.thread_id)
+
     async def _thread_for(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
         thread = await self._store.thread(start.thread_id) if start.thread_id else None
         if thread is None and (start.thread_id is None or start.create):
@@ -460,13 +484,6 @@ class Engine:
         run = await self.wait_settled(run_id, seconds=SUPERSEDE_SECONDS)
         if run.is_open:
             raise ThreadBusy("the open run could not be stopped in time", run_id=run_id)
-
-    async def _action_of_approval(self, approval_id: str, user: UserId | None) -> Action:
-        run = await self.queries.run(run_of(approval_id), user)
-        action = run.action_of_approval(approval_id)
-        if action is None:
-            raise NotFound(f"there is no approval {approval_id!r}")
-        return action
 
     async def _action(self, action_id_: str, user: UserId | None) -> Action:
         run = await self.queries.run(run_of(action_id_), user)

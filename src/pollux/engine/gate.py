@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import digest, normal
+from pollux.core.canonical import canonical, digest, normal
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import AuthError, ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
@@ -22,7 +22,7 @@ from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
 from pollux.core.thread import sources_of
-from pollux.core.tools import Personal, Tool, ToolSpec
+from pollux.core.tools import Personal, Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine import schemas
 from pollux.engine.ports import Clock, Store
 
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 PREVIEW_LENGTH = 2_000
 MAX_OFFERS = 1_000
+MAX_BOXES = 200
 
 Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...], frozenset[str]]
 """The tools that the model hears of, the rules it is under, and the tools' names."""
@@ -66,7 +67,8 @@ class Gate:
         self._profiles = profiles
         self._rules = rules
         self._store = store
-        self._offers: dict[tuple[str, str, str, tuple[Rule, ...]], Offer] = {}
+        self._offers: dict[tuple[object, ...], Offer] = {}
+        self._boxes: dict[tuple[str, ...], Toolbox] = {}
 
     def profile_of(self, run: Run) -> Profile:
         """The run's profile. One that is gone offers nothing and allows nothing: default to refusing."""
@@ -79,7 +81,8 @@ class Gate:
     def offer_of(self, run: Run) -> Offer:
         """The tools that the model hears of, and the rules it is under."""
         # Rules and profiles do not change while an engine lives; working this out is a good part of a short turn.
-        key = (run.profile, run.door, run.user, run.rules)
+        brought = run.page.tools if run.page else ()
+        key = (run.profile, run.door, run.user, run.rules, *((spec.schema_hash, spec.description) for spec in brought))
         known = self._offers.get(key)
         if known is None:
             profile = self.profile_of(run)
@@ -87,7 +90,21 @@ class Gate:
             if len(self._offers) >= MAX_OFFERS:
                 self._offers.clear()
             specs = _offered_tools(run, profile, self.toolbox, rules)
+            # What the page brings cannot take the name of anything of ours.
+            specs = (*specs, *(spec for spec in brought if spec.name not in self.toolbox))
             known = self._offers[key] = specs, rules, frozenset(spec.name for spec in specs)
+        return known
+
+    def toolbox_of(self, run: Run) -> "Toolbox":
+        """Our tools, and those that the run's page brings."""
+        if not run.page or not run.page.tools:
+            return self.toolbox
+        key = tuple(spec.schema_hash for spec in run.page.tools)
+        known = self._boxes.get(key)
+        if known is None:
+            if len(self._boxes) >= MAX_BOXES:
+                self._boxes.clear()
+            known = self._boxes[key] = self.toolbox.with_page(run.page.tools)
         return known
 
     async def tools_for(self, run: Run) -> tuple[ToolSpec, ...]:
@@ -104,7 +121,7 @@ class Gate:
         """What to decide under, as of now. Grants are read from the store; those who need none are spared that."""
         _, rules, offered = self.offer_of(run)
         return Terms(
-            toolbox=self.toolbox,
+            toolbox=self.toolbox_of(run),
             offered=offered,
             rules=rules,
             grants=await self._store.grants(run.user) if granted else (),
@@ -294,7 +311,8 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
 def _provenance(run: Run) -> frozenset[str]:
     """Where the words came from that the model had read: the user, and every tool that answered."""
     tools = {action.tool for action in run.done if action.started}
-    return frozenset({"user", *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
+    shown = ("page",) if run.page else ()
+    return frozenset({"user", *shown, *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
 
 
 def _refusal(
@@ -322,6 +340,28 @@ def _known(run: Run, action_id: ActionId) -> Action:
     return action
 
 
+@frozen
+class OnPage:
+    """A tool that a page brings. It is decided about here, and executed there."""
+
+    spec: ToolSpec
+
+    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
+        return args
+
+    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
+        return frozenset()
+
+    def preview(self, args: dict[str, JSON]) -> str:
+        return f"{self.spec.name} {canonical(args)}" if args else self.spec.name
+
+    async def run(self, context: ToolContext, args: dict[str, JSON]) -> object:
+        raise AssertionError("a page's tool runs in the page")
+
+    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
+        return Reconciled("unknown")
+
+
 class Toolbox(Mapping[str, Tool]):
     """Tools by name. Two of one name are refused: the model could not tell them apart."""
 
@@ -344,6 +384,17 @@ class Toolbox(Mapping[str, Tool]):
         self._tools[name] = tool
         if isinstance(tool, Personal):
             self.personal[name] = tool
+
+    def with_page(self, specs: Iterable[ToolSpec]) -> "Toolbox":
+        """These tools, and those that a page brings. Raises ValidationError for a schema that is none."""
+        both = Toolbox()
+        both._tools = dict(self._tools)
+        both._validators = dict(self._validators)
+        both.personal = self.personal
+        for spec in specs:
+            if spec.name not in self._tools:
+                both.add(OnPage(spec))
+        return both
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""

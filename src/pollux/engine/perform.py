@@ -293,8 +293,8 @@ def _action_failed(action: Action, code: str, message: str, at: Instant, *, conn
 
 
 async def fixed_instructions(run: Run, profile: Profile) -> str:
-    """The run's own text, or the profile's."""
-    return run.instructions or profile.instructions
+    """What the run's page tells, the run's own text, or the profile's."""
+    return run.page.told if run.page else run.instructions or profile.instructions
 
 
 def request_for(

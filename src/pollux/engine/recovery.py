@@ -21,13 +21,14 @@ AGAIN_SECONDS = 5.0
 class Recovery:
     """Brings runs back to the crew. This is what a dispatcher talks to."""
 
-    def __init__(self, means: Means, dispatcher: Dispatcher, on_end: OnEnd) -> None:
+    def __init__(self, means: Means, dispatcher: Dispatcher, on_end: OnEnd, on_expiry: OnEnd) -> None:
         self.crew = Crew(means, dispatcher, on_end, self.again)
         self._ledger = means.ledger
         self._store = means.ledger.store
         self._gate = means.gate
         self._dispatcher = dispatcher
         self._on_end = on_end
+        self._on_expiry = on_expiry
         self.crew.go(dispatcher.serve(self))
 
     async def recover(self) -> int:
@@ -67,15 +68,22 @@ class Recovery:
 
     async def drive(self, run_id: RunId) -> None:
         """Drive the run here, which nobody else is at, until it needs no driver any more."""
-        await self.crew.drive(run_id, self._what_time_it_is, self._hear_all_children)
+        await self._drop_if_due(await self.crew.drive(run_id, self._what_time_it_is, self._hear_all_children))
 
     async def tick(self, run_id: RunId) -> None:
         """Tell the run what time it is, if it cares."""
-        await self.crew.tell(run_id, self._what_time_it_is)
+        await self._drop_if_due(await self.crew.tell(run_id, self._what_time_it_is))
 
     async def _what_time_it_is(self, run: Run) -> Sequence[Event]:
-        due, now = wake_at(run), self._gate.clock.now()
-        return [TimeReached(at=now)] if due is not None and now >= due else []
+        return [TimeReached(at=self._gate.clock.now())] if run.is_open and self._is_due(run) else []
+
+    async def _drop_if_due(self, run: Run) -> None:
+        if run.ending and self._is_due(run):
+            await self._on_expiry(run)
+
+    def _is_due(self, run: Run) -> bool:
+        due = wake_at(run)
+        return due is not None and self._gate.clock.now() >= due
 
     async def again(self, run_id: RunId) -> None:
         """Take the run up once more, after a while."""

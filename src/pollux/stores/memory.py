@@ -181,7 +181,9 @@ class MemoryStore:
         for run_id, run in list(self._runs.items()):
             if run.thread_id == thread_id:
                 self._journals[run_id] = []
-                self._runs[run_id] = replace(run, messages=(), calls=(), open=(), done=(), compressed=None)
+                self._runs[run_id] = replace(run, messages=(), calls=(), open=(), done=(), compressed=None, page=None)
+                # Nothing is due any more, also where the end of its keeping was.
+                self._put(replace(self._rows[run_id], wake_at=None))
         kept = (grant for grant in self._grants.values() if grant.scope == "always" or grant.thread_id != thread_id)
         self._grants = {grant.id: grant for grant in kept}
 

@@ -20,6 +20,7 @@ from pollux.core.events import (
     ModelCalled,
     ModelFailed,
     ModelReplied,
+    PageShown,
     RunCancelled,
     RunClaimed,
     RunCompleted,
@@ -30,6 +31,7 @@ from pollux.core.events import (
 from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, step
 from pollux.core.messages import Blob, FileRef, Message, Native, Text, Thought, ToolCall, ToolResult, Usage, user
+from pollux.core.page import Page
 from pollux.core.policy import Decision, Grant, Rule, Scope
 from pollux.core.profile import Limits
 from pollux.core.run import (
@@ -54,6 +56,7 @@ from pollux.core.thread import (
     ThreadRenamed,
     step_thread,
 )
+from pollux.core.tools import ToolSpec
 from pollux.engine.ledger import change_of
 from pollux.engine.ports import Change, Store
 
@@ -277,6 +280,10 @@ _ACTION = Action(
     edited_by="ada",
 )  # fmt: skip
 
+_PAGE = Page(
+    "There is a button.",
+    (ToolSpec("click", "Click on something", {"type": "object"}, True, "not_required", "once", False, "page", 5.0),),
+)
 EVERY_EVENT: tuple[Event, ...] = (
     RunStarted(
         run_id=RunId("run_all"),
@@ -298,8 +305,11 @@ EVERY_EVENT: tuple[Event, ...] = (
         instructions="be brief",
         rules=(Rule("deny", tool="mail", subjects=("*@rival.example",), reason="never"), Rule("allow", args="^a")),
         request="c" * 64,
+        page=_PAGE,
+        keep_seconds=600.5,
         at=NOON,
     ),
+    PageShown(page=_PAGE, at=NOON),
     RunClaimed(epoch=1, driver="drv_1", at=NOON),
     ModelCalled(epoch=1, turn=2, attempt=3, at=NOON),
     ModelReplied(

@@ -21,7 +21,8 @@ from pollux.wire.shapes import reader
 from pollux.wire.versions import FIRST, VERSION, Versions
 
 CONTENT: dict[str, tuple[str, ...]] = {
-    "RunStarted": ("prompt", "compressed", "instructions", "rules"),
+    "RunStarted": ("prompt", "compressed", "instructions", "rules", "page"),
+    "PageShown": ("page",),
     "ModelReplied": ("message", "detail"),
     "ModelFailed": ("message",),
     "ActionDecided": ("action",),
@@ -81,8 +82,7 @@ class Codec:
             if is_content and value is not None and value != "":
                 value = self._put(thread_id, value, contents)
             facts[name] = value
-        # Nothing was ever added that older code could misread: there is nothing to look for.
-        version = FIRST if VERSION == FIRST else _VERSIONS.of(event)
+        version = FIRST if _says_nothing_new(event) else _VERSIONS.of(event)
         return Stored(kind, version, to_json(facts).decode(), contents)
 
     def encode_message(self, thread_id: str, message: Message) -> tuple[str, bytes]:
@@ -161,6 +161,17 @@ def _members(cls: type[Any]) -> tuple[tuple[str, bool], ...]:
     """The fields of an event, each with whether it can be erased."""
     content = CONTENT.get(cls.__name__, ())
     return tuple((field.name, field.name in content) for field in fields(cls))
+
+
+def _says_nothing_new(event: Event | ThreadEvent) -> bool:
+    """Whether any version reads it. Most events are of this kind, and are not looked at more closely."""
+    news = _news_of(type(event))
+    return news is not None and all(getattr(event, name) == default for name, default in news)
+
+
+@cache
+def _news_of(cls: type[Any]) -> tuple[tuple[str, object], ...] | None:
+    return _VERSIONS.news_of(cls)
 
 
 @cache

@@ -40,7 +40,7 @@ def reader(hint: Any) -> Read | None:
 
 def _record(cls: type[Any]) -> Read:
     hints = get_type_hints(cls)
-    plan = tuple((field.name, reader(hints[field.name])) for field in fields(cls))
+    plan = tuple((field.name, reader(hints[field.name])) for field in fields(cls) if field.init)
 
     def read(value: Mapping[str, Any]) -> Any:
         members: dict[str, Any] = {}

@@ -12,7 +12,13 @@ from typing import Any, Literal, NewType, Union, cast, get_args, get_origin, get
 
 FIRST = 1
 
-SINCE: Mapping[str, int] = {}
+SINCE: Mapping[str, int] = {
+    "PageShown": 2,
+    "Page": 2,
+    "ToolSpec": 2,
+    "RunStarted.page": 2,
+    "RunStarted.keep_seconds": 2,
+}
 """What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
 version that code must have to meet it. A field counts where it is not at its default. What older code may pass over
 without harm has the 1. The version to take is one more than the highest here, once that one was released."""
@@ -34,6 +40,18 @@ class Versions:
         """The version that is written with the event."""
         need = self._need(type(event))
         return need(event) if need else FIRST
+
+    def news_of(self, cls: type[Any]) -> tuple[tuple[str, object], ...] | None:
+        """The members in which alone an event of this kind can say something new, with their defaults; None: look."""
+        if cls.__name__ in self._since:
+            return None
+        hints, news = get_type_hints(cls), list[tuple[str, object]]()
+        for each in fields(cls):
+            if f"{cls.__name__}.{each.name}" in self._since:
+                news.append((each.name, _default_of(each)))
+            elif self._member(cls, each, hints[each.name]):
+                return None
+        return tuple(news)
 
     def _need(self, hint: Any) -> Need | None:
         """What a value of this type needs; None where it is never more than the first version."""
@@ -65,7 +83,7 @@ class Versions:
         words = {word: self._since[f"{name}={word}"] for word in words_of(hint) if f"{name}={word}" in self._since}
         if own == FIRST and not words:
             return inner
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        default = _default_of(field)
 
         def need(value: Any) -> int:
             version = FIRST if value == default else own
@@ -87,6 +105,10 @@ class Versions:
             return found(value) if found else FIRST
 
         return need if needs else None
+
+
+def _default_of(field: Field[Any]) -> object:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
 def words_of(hint: Any) -> Iterator[str]:

@@ -1,0 +1,13 @@
+"""A page that the agent works in, as it was at one moment."""
+
+from pollux.core.frozen import frozen
+from pollux.core.tools import ToolSpec
+
+
+@frozen
+class Page:
+    """What the model is told of a page, and the tools that the page brings. They run there, not here."""
+
+    told: str = ""
+    """In place of the profile's instructions: it holds what the page shows, and changes with it."""
+    tools: tuple[ToolSpec, ...] = ()
