@@ -13,7 +13,10 @@ COMMANDS = {
     "serve": ("pollux.cli.serve", "serve the HTTP runtime: runs, streams, approvals, audit"),
     "worker": ("pollux.cli.worker", "drive runs from a PostgreSQL store's queue, on as many machines as you like"),
     "approvals": ("pollux.cli.approvals", "list, show, approve or reject what waits for a person"),
-    "actions": ("pollux.cli.actions", "settle what may or may not have happened; check, type and index described actions"),
+    "actions": (
+        "pollux.cli.actions",
+        "settle what may or may not have happened; check, type and index described actions",
+    ),
     "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),
     "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
     "audit": ("pollux.cli.audit", "list, verify or export what was done"),

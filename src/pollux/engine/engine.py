@@ -31,15 +31,14 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
-from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import pending
-from pollux.core.messages import JSON, Message
+from pollux.core.messages import JSON
 from pollux.core.messages import user as user_message
 from pollux.core.page import Page
 from pollux.core.policy import Rule, Scope
-from pollux.core.profile import Limits, Profile
-from pollux.core.run import Action, CancelReason, Parent, Run, action_id, run_of
+from pollux.core.profile import Profile
+from pollux.core.run import Action, CancelReason, Run, action_id, run_of
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
@@ -52,6 +51,7 @@ from pollux.engine.perform import plain
 from pollux.engine.ports import Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
+from pollux.engine.start import Start
 from pollux.engine.system import SystemClock
 from pollux.engine.threads import Threads
 from pollux.engine.watch import watch_feed
@@ -60,40 +60,6 @@ logger = logging.getLogger(__name__)
 
 SUPERSEDE_SECONDS = 10.0
 START_ATTEMPTS = 5
-
-
-@frozen
-class Start:
-    """A prompt and everything that may be said about how to answer it."""
-
-    prompt: str | Message
-    user: UserId
-    thread_id: ThreadId | None = None
-    create: bool = False
-    """Open a thread under that id where there is none."""
-    profile: str = "default"
-    door: str = "sdk"
-    origin: str = ""
-    model: str | None = None
-    interactive: bool = True
-    limits: Limits | None = None
-    supersede: bool = False
-    live: bool = False
-    parent: Parent | None = None
-    run_id: RunId | None = None
-    rules: tuple[Rule, ...] = ()
-    """Besides the profile's, for this run and whoever goes on with it."""
-    request: str = ""
-    """A digest of what the door was asked for; with a `run_id` made from the same, a question is answered once."""
-    instructions: str = ""
-    """In place of the profile's, for this run and whoever goes on with it."""
-    title: str = ""
-    """What a new thread is called, and in which directory it is begun."""
-    project: str = ""
-    page: Page | None = None
-    """The page in which the agent works; what it tells the model comes in place of all instructions."""
-    keep_seconds: float | None = None
-    """How long after the run's end its thread is kept. None: until somebody erases it."""
 
 
 class Engine:
