@@ -22,9 +22,8 @@ from pollux.engine import perform
 from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
-from pollux.engine.ledger import Facts, Ledger, load_turns
+from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
-from pollux.engine.patience import patiently
 from pollux.engine.ports import Dispatcher
 
 logger = logging.getLogger(__name__)
@@ -227,7 +226,7 @@ class Driver:
     async def _turns(self, run: Run) -> Turns:
         feed = self.feed
         if feed.turns is None:
-            feed.turns = await patiently(lambda: load_turns(run, self._means.ledger.store))
+            feed.turns = await patiently(lambda: perform.load_turns(run, self._means.ledger.store))
         return feed.turns
 
     async def _record(self, *events: Event) -> None:
@@ -399,7 +398,7 @@ class Crew:
                 return events
             if feed.turns is None:
                 # Before the claim: whoever cannot read what was said before takes nothing on.
-                feed.turns = await load_turns(run, self._ledger.store)
+                feed.turns = await perform.load_turns(run, self._ledger.store)
             return [
                 RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
                 *events,

@@ -31,12 +31,12 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
-from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
+from pollux.core.ids import ActionId, ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import pending
 from pollux.core.messages import JSON
 from pollux.core.messages import user as user_message
 from pollux.core.page import Page
-from pollux.core.policy import Rule, Scope
+from pollux.core.policy import Grant, Rule, Scope
 from pollux.core.profile import Profile
 from pollux.core.run import Action, CancelReason, Run, action_id, run_of
 from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
@@ -44,11 +44,10 @@ from pollux.core.tools import Tool
 from pollux.engine import gate, perform
 from pollux.engine.driver import Means, just
 from pollux.engine.feed import Item
-from pollux.engine.ledger import Facts, Ledger, revocation
+from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.model import Providers
-from pollux.engine.patience import patiently
 from pollux.engine.perform import plain
-from pollux.engine.ports import Change, Clock, Dispatcher, Ids, Store
+from pollux.engine.ports import AuditFact, Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries
 from pollux.engine.recovery import Recovery
 from pollux.engine.start import Start
@@ -272,7 +271,7 @@ class Engine:
         grant = next((g for g in await self._store.grants(user) if g.id == grant_id), None)
         if grant is None:
             raise NotFound(f"there is no grant {grant_id!r}")
-        await self._store.commit(revocation(grant, by=by, at=self.clock.now()))
+        await self._store.commit(_revocation(grant, by=by, at=self.clock.now()))
 
     async def cancel(self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user") -> Run:
         """Stop the run and its children. Returns at once; what is in flight ends first."""
@@ -477,3 +476,9 @@ class RandomIds:
 
     def thread_id(self) -> ThreadId:
         return ThreadId("thr_" + secrets.token_hex(12))
+
+
+def _revocation(grant: Grant, *, by: str, at: Instant) -> Change:
+    """A grant is taken back."""
+    fact = AuditFact(at=at, kind="revoked", user=grant.user, tool_name=grant.tool, by=by)
+    return Change(revoked=(GrantId(grant.id),), audit=(fact,))

@@ -7,6 +7,7 @@ tool's result must find its place behind whatever came first.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import TypeVar
 
 from pollux.core import machine
 from pollux.core.canonical import canonical
@@ -25,15 +26,13 @@ from pollux.core.events import (
     RunClaimed,
     TimeReached,
 )
-from pollux.core.ids import ActionId, GrantId, Instant, RunId, ThreadId, grant_id
+from pollux.core.ids import ActionId, Instant, RunId, ThreadId, grant_id
 from pollux.core.machine import step
-from pollux.core.messages import Message
 from pollux.core.policy import Grant
-from pollux.core.run import Action, Compressed, Run, evolve
+from pollux.core.run import Action, Run, evolve
 from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
-from pollux.engine.patience import patiently, pause
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, News, RunRow, Store
 from pollux.engine.relay import Relay
 
@@ -48,6 +47,10 @@ Follow = Callable[[Run], Awaitable[Event | None]]
 REMEMBERED_THREADS = 256
 REMEMBERED_RUNS = 1_000
 LINGER_SECONDS = 1.0
+DELAYS = (0.05, 0.2, 0.5, 1.0, 2.0)
+"""Seconds between tries at a store in trouble."""
+
+T = TypeVar("T")
 
 
 class Ledger:
@@ -273,19 +276,21 @@ async def _compose(before: Run | None, facts: Iterable[Event], follow: Follow) -
     return run, tuple(events)
 
 
-async def load_turns(run: Run, store: Store) -> Turns:
-    """The thread up to the run's own beginning, older parts by their summary, then the run's messages."""
-    base = run.compressed.upto if run.compressed else 0
-    history: list[Message] = []
-    if run.head > base:
-        history = list(await store.messages(run.thread_id, base))[: run.head - base]
-    own = run.messages[max(0, base - run.head) :]
-    return Turns([*summary_of(run.compressed), *history, *own])
+async def patiently(work: Callable[[], Awaitable[T]]) -> T:
+    """The work's answer, asked for until the store gives one."""
+    tries = 0
+    while True:
+        try:
+            return await work()
+        except StoreError:
+            await pause(tries)
+            tries += 1
 
 
-def summary_of(compressed: Compressed | None) -> tuple[Message, ...]:
-    """The message that stands for the older part."""
-    return (compressed.summary,) if compressed else ()
+async def pause(tries: int) -> None:
+    """Give a store in trouble some time."""
+    logger.warning("the store is in trouble; trying again", exc_info=tries == 0)
+    await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
 
 
 # What is written together with the events.
@@ -366,12 +371,6 @@ def is_owed(run: Run) -> bool:
     if run.ending:
         return False
     return bool(machine.pending(run)) or any(_is_under_way(action) for action in run.open)
-
-
-def revocation(grant: Grant, *, by: str, at: Instant) -> Change:
-    """A grant is taken back."""
-    fact = AuditFact(at=at, kind="revoked", user=grant.user, tool_name=grant.tool, by=by)
-    return Change(revoked=(GrantId(grant.id),), audit=(fact,))
 
 
 def _is_under_way(action: Action) -> bool:

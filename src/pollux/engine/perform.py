@@ -35,12 +35,13 @@ from pollux.core.events import (
     ModelReplied,
 )
 from pollux.core.ids import Instant
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, Message
 from pollux.core.profile import Profile
-from pollux.core.run import Action, Run, evolve
+from pollux.core.run import Action, Compressed, Run, evolve
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
+from pollux.engine.ports import Store
 from pollux.engine.retry import retry_at
 
 logger = logging.getLogger(__name__)
@@ -312,6 +313,21 @@ def request_for(
         extra=profile.extra,
         stream=stream,
     )
+
+
+async def load_turns(run: Run, store: Store) -> Turns:
+    """The thread up to the run's own beginning, older parts by their summary, then the run's messages."""
+    base = run.compressed.upto if run.compressed else 0
+    history: list[Message] = []
+    if run.head > base:
+        history = list(await store.messages(run.thread_id, base))[: run.head - base]
+    own = run.messages[max(0, base - run.head) :]
+    return Turns([*summary_of(run.compressed), *history, *own])
+
+
+def summary_of(compressed: Compressed | None) -> tuple[Message, ...]:
+    """The message that stands for the older part."""
+    return (compressed.summary,) if compressed else ()
 
 
 def _cap(run: Run, profile: Profile) -> int | None:
