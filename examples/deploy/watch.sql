@@ -15,7 +15,7 @@ FROM pollux.procrastinate_workers AS worker
 LEFT JOIN pollux.procrastinate_jobs AS job ON job.worker_id = worker.id AND job.status = 'doing'
 WHERE last_heartbeat > now() - interval '6 seconds' GROUP BY worker.id;
 
--- Runs that are owed work and have no job. Anything but 0 for more than a minute: no worker has their profile.
+-- Runs that are owed work and have no job. Anything but 0 for more than two minutes: nobody here knows their profile, or no worker is alive.
 SELECT profile, count(*) FROM pollux.runs
 WHERE owed AND updated_at < extract(epoch FROM now()) - 60
     AND NOT EXISTS (SELECT FROM pollux.procrastinate_jobs WHERE lock = thread_id)

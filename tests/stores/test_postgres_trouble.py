@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
+from typing import Any
 
 import psycopg
 import pytest
@@ -16,6 +17,7 @@ from pollux.core.errors import Conflict, StoreError, ThreadBusy, ValidationError
 from pollux.core.events import CancelRequested
 from pollux.core.ids import RunId, UserId
 from pollux.core.redact import Secret
+from pollux.core.thread import ThreadErased
 from pollux.engine.ports import AuditFact, Change
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Db, connect
@@ -23,7 +25,7 @@ from pollux.stores.postgres.scopes import ask
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.postgres.writing import write
 from pollux.stores.rows import prepare
-from pollux.testing.store_lab import ADA, NOON, Story, grant, tell_all
+from pollux.testing.store_lab import ADA, NOON, Story, grant, tell_all, thread_change
 from pollux.wire.codec import Codec
 
 
@@ -198,3 +200,59 @@ def _round_trips(db: Db, work: Callable[[], object]) -> int:
         work()
         db.pgconn.untrace()
         return sum("ReadyForQuery" in line for line in Path(trace.name).read_text().splitlines())
+
+
+async def test_an_error_at_the_very_end_of_a_pipeline_is_no_fault_of_ours(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    # As psycopg raises it about once in a hundred times when the transaction of a notice fails, on a full disk say.
+    leave = psycopg.Pipeline.__exit__
+
+    def slip(pipeline: psycopg.Pipeline, *problem: Any) -> None:
+        leave(pipeline, *problem)
+        raise IndexError("pop from an empty deque")
+
+    story = Story("1")
+    with monkeypatch.context() as slipping:
+        slipping.setattr(psycopg.Pipeline, "__exit__", slip)
+        await story.start(store)
+        with pytest.raises(StoreError):
+            await store.versions([story.run_id])
+    assert await store.versions([story.run_id]) == {story.run_id: 3}
+
+
+async def test_a_thread_that_is_marked_as_erased_has_no_words_left(store: PostgresStore, url: str):
+    story = await Story("1").start(store, "my secret")
+    await story.answer(store)
+    assert story.thread is not None
+    # Whoever does it may die right after this commit.
+    await store.commit(thread_change(story.thread, ThreadErased(by="ada", at=NOON)))
+    with psycopg.connect(url) as db:
+        db.execute("SELECT set_config('pollux.scope', 'engine', true)")
+        assert db.execute("SELECT count(*) FROM pollux.content").fetchone() == (0,)
+
+
+async def test_the_audit_is_whole_whatever_digits_the_server_shows(url: str):
+    store = store_at(f"{url}&options=-c%20extra_float_digits%3D0")
+    await store.open()
+    await store.commit(Change(audit=(AuditFact(1763240000.1234567, "decided", "ada"),)))
+    assert (await store.verify_audit()).problems == ()
+    await store.close()
+
+
+@pytest.mark.parametrize("password", ["pw/secret", "pw@secret", "pw@se/cret"])
+def test_a_password_that_is_not_encoded_is_refused_and_not_shown(password: str):
+    with pytest.raises(ValidationError) as refused:
+        Address(f"postgresql://pollux:{password}@127.0.0.1:5432/pollux")
+    assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"dbname": "nowhere"}, "none of this name"), ({"user": "nobody"}, "user and password")],
+)
+def test_a_refused_connection_is_told_by_its_cause(url: str, change: dict[str, str], said: str):
+    address = Address(url)
+    address.parameters |= change
+    with pytest.raises(StoreError, match=said):
+        connect(address)

@@ -1,5 +1,6 @@
 """What was erased is nowhere in the files any more."""
 
+import sqlite3
 from pathlib import Path
 
 from tests.stores.worker import store_at
@@ -31,6 +32,17 @@ async def test_erased_words_are_in_no_file(tmp_path: Path):
     assert await store.run(neighbour.run_id) == neighbour.run
     await store.close()
     assert _files_with(SECRET, tmp_path) == []
+
+
+async def test_a_process_that_dies_between_the_fact_and_the_log_leaves_no_words_to_be_read(tmp_path: Path):
+    store = store_at(tmp_path)
+    await store.open()
+    story = await Story("1").start(store, SECRET)
+    await story.answer(store, "yes")
+    await store.commit(thread_change(story.thread, ThreadErased(by="ada", at=NOON)))
+    await store.close()
+    with sqlite3.connect(tmp_path / "pollux.db") as db:
+        assert db.execute("SELECT count(*) FROM content").fetchone() == (0,)
 
 
 async def test_erased_words_are_in_no_file_of_a_busy_store_either(tmp_path: Path):

@@ -27,6 +27,14 @@ class Unwritable(Exception):
     """Standard output takes nothing: the disk is full, or the descriptor was never open. The text says which."""
 
 
+def outlet_if_any() -> "Outlet | None":
+    """Standard output, for those who go on without it."""
+    try:
+        return Outlet()
+    except Unwritable:
+        return None
+
+
 class Outlet:
     """The real standard output, for one writer. Raises Unwritable where there is none."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pollux.asgi.credentials import Credentials, credentials_of, secrets_of, token_file
 from pollux.cli.lasting import LEVELS, log_to_stderr, make_room, until_told
-from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.outlet import Closed, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
 from pollux.cli.streams import fill_gaps
 from pollux.config import Settings, read_settings
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     settings = read_settings(os.environ, cwd=Path.cwd(), flags=vars(arguments))
     # From here on nothing but the line below is told on standard output, whatever a tool's module prints.
-    outlet = Outlet()
+    outlet = outlet_if_any()
     credentials = credentials_of(settings)
     log_to_stderr(arguments.log_level, secrets_of(settings, credentials))
     make_room()
@@ -44,7 +44,8 @@ def main(argv: list[str]) -> int:
         line = {"ready": True, "url": url, **({"tokenFile": str(token_file(settings))} if credentials.token else {})}
         with suppress(Closed, Unwritable):
             # That nobody reads it is no reason not to serve.
-            outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            if outlet:
+                outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         _greet(url, settings, credentials.token, shows=credentials.is_new or sys.stderr.isatty())
 
     return asyncio.run(_serve(settings, credentials, on_ready))
@@ -57,13 +58,15 @@ async def _serve(settings: Settings, credentials: Credentials, on_ready: Callabl
 
 def _greet(url: str, settings: Settings, token: Secret | None, *, shows: bool) -> None:
     """Where to go. The link holds the token: it is shown to a person, or once."""
-    if token is not None and shows:
-        sys.stderr.write(f"pollux: open {url}/login?token={token.reveal()}\n")
-    elif token is not None:
-        sys.stderr.write(f"pollux: serving at {url}; the token is in {token_file(settings)}\n")
-    else:
-        sys.stderr.write(f"pollux: serving at {url}\n")
-    sys.stderr.flush()
+    # A log whose disk is full is no reason not to serve.
+    with suppress(OSError, ValueError):
+        if token is not None and shows:
+            sys.stderr.write(f"pollux: open {url}/login?token={token.reveal()}\n")
+        elif token is not None:
+            sys.stderr.write(f"pollux: serving at {url}; the token is in {token_file(settings)}\n")
+        else:
+            sys.stderr.write(f"pollux: serving at {url}\n")
+        sys.stderr.flush()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,14 +4,13 @@ import argparse
 import asyncio
 import json
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from pollux.cli.lasting import LEVELS, log_to_stderr, make_room, until_told
-from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.outlet import Closed, Outlet, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
-from pollux.cli.streams import fill_gaps
+from pollux.cli.streams import complain, fill_gaps
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.redact import Secret
 from pollux.service import GRACE_SECONDS, running_service
@@ -39,7 +38,7 @@ def main(argv: list[str]) -> int:
     if not settings.concurrency:
         raise ConfigError("a worker with --concurrency 0 would do nothing. Give at least 1")
     # From here on nothing but the line below is told on standard output, whatever a tool's module prints.
-    outlet = Outlet()
+    outlet = outlet_if_any()
     secrets = tuple({*settings.secrets(), *secrets_named(os.environ)})
     log_to_stderr(arguments.log_level, secrets)
     make_room()
@@ -47,15 +46,15 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-async def _work(settings: Settings, secrets: tuple[Secret, ...], outlet: Outlet) -> None:
+async def _work(settings: Settings, secrets: tuple[Secret, ...], outlet: Outlet | None) -> None:
     stop = until_told()
     async with running_service(settings, secrets) as service:
         line = {"ready": True, "concurrency": settings.concurrency}
         with suppress(Closed, Unwritable):
             # That nobody reads it is no reason not to work.
-            outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        sys.stderr.write(f"pollux: taking up to {settings.concurrency} runs at once\n")
-        sys.stderr.flush()
+            if outlet:
+                outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        complain(f"taking up to {settings.concurrency} runs at once")
         await stop.wait()
         await service.engine.close(GRACE_SECONDS)
 

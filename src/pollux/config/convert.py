@@ -12,6 +12,8 @@ from pollux.core.redact import Secret
 
 OLLAMA_PORT: Final = 11434
 MOST_SLOTS: Final = 1000
+_CONNINFO: Final = re.compile(r"(^|\s)(host|hostaddr|dbname|password)\s*=")
+"""What psql takes too, and we do not."""
 
 
 def is_missing(raw: object, *, kind: Kind) -> bool:
@@ -104,7 +106,8 @@ def _path(text: str, *, where: str, base: Path, own_home: Path | None) -> Path:
 def _store(text: str, *, where: str, base: Path, own_home: Path | None) -> Path | Secret:
     if text.startswith("postgresql://"):
         return Secret(text)  # The address usually holds a password.
-    if "://" in text:
+    if "://" in text or text.startswith(("postgres:", "postgresql:")) or _CONNINFO.search(text):
+        # Not taken for a path: the file would have the password for its name.
         raise ConfigError(f"{where} must be a path or begin with postgresql://")
     return _path(text, where=where, base=base, own_home=own_home)
 

@@ -74,6 +74,10 @@ class Threads:
 
     async def erase(self, thread_id: ThreadId, user: UserId, *, by: str) -> None:
         """Drop what was said and done, for good. The audit keeps that it was done."""
+        before = await self._store.thread(thread_id)
+        if before is not None and before.erased and before.user == user:
+            # Somebody was told to try once more: what is left of it goes now.
+            await self._store.erase(thread_id)
         await self._change(thread_id, user, lambda now: ThreadErased(by=by, at=now), audit="erased")
         await self._store.erase(thread_id)
 

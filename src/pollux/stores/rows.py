@@ -17,6 +17,7 @@ from pollux.core.thread import Thread
 from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
+from pollux.stores.erasure import drop
 from pollux.wire.codec import Codec, from_json, to_json
 
 
@@ -141,6 +142,9 @@ def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     for user, name, sealed in change.secrets:
         statement, values = (_DROP_SECRET, (user, name)) if sealed is None else (_KEEP_SECRET, (user, name, sealed))
         db.execute(statement, values)
+    if change.thread and change.thread.erased and change.thread_events:
+        # Here, and not only afterwards: a thread that is marked as erased cannot be found to be erased again.
+        drop(db, change.thread.id)
     _put_all(db, _PUT_AUDIT, [(*_audit_values(kept.entry), kept.seal) for kept in entries])
 
 

@@ -5,7 +5,7 @@ worker in trouble stops being heard while its jobs go on, and one that starts fo
 when that was because the database was away.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -54,13 +54,19 @@ class _Jobs(JobManager):
         """Done beside it, where it does not end with the worker."""
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        """Done by whoever took it."""
+        """Done by whoever took it. What nobody could take is put aside, or it would hold its lock for good."""
+        if job.task_name != TASK or not _is_ours(job.task_kwargs):
+            await super().finish_job(job, Status.FAILED, delete_job=False)
 
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:
         # One channel for all queues: its name has room for 63 bytes, and a profile's may be longer.
         await super().listen_for_jobs(on_notification=on_notification, queues=None)
+
+
+def _is_ours(arguments: Mapping[str, object]) -> bool:
+    return list(arguments) == ["run_id"] and isinstance(arguments["run_id"], str)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ worker would ever take a job of theirs.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 from pollux.core.ids import Instant
@@ -85,8 +86,13 @@ def due_here(now: Instant, worker_id: int) -> Statement:
 
 
 def left_alone(now: Instant, profiles: str, *, since: float | None = SWEEP_SECONDS[1]) -> Statement:
-    """A wake for every owed run that has none and that nobody is at. Without `since`, however old."""
-    return _LEFT_ALONE, (profiles, now - SWEEP_SECONDS[0], now - since if since is not None else 0.0)
+    """A wake for every owed run that has none and that nobody is at. Without `since`, whenever it was written.
+
+    A run is dated by the host that wrote it, whose clock may be another than ours.
+    """
+    if since is None:
+        return _LEFT_ALONE, (profiles, inf, -inf)
+    return _LEFT_ALONE, (profiles, now - SWEEP_SECONDS[0], now - since)
 
 
 def register(*, stands_in: bool) -> Statement:

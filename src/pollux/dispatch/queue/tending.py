@@ -18,7 +18,9 @@ OnRelief = Callable[[], None]
 
 BEAT_SECONDS = 2.0
 TEND_SECONDS = 1.0
-SWEEP_EVERY = 10
+SWEEP_EVERY = 3
+SWEEP_ALL_EVERY = 60
+"""So often a sweep looks at all owed runs: who wrote one may have a wrong clock, or we were away for a while."""
 FORGET_EVERY = 1000
 
 
@@ -107,7 +109,7 @@ class Tending:
         await self._link.ask(statements.REAP)
         await self._link.ask(statements.due(now, profiles))
         if turn % SWEEP_EVERY == 0:
-            await self._sweep(now, profiles, since=statements.SWEEP_SECONDS[1] if turn else None)
+            await self._sweep(now, profiles, since=statements.SWEEP_SECONDS[1] if turn % SWEEP_ALL_EVERY else None)
         if turn % FORGET_EVERY == 0:
             await self._link.ask(statements.FORGET)
         if self._number:
@@ -123,7 +125,8 @@ class Tending:
 
     async def _sweep(self, now: Instant, profiles: str, *, since: float | None) -> None:
         for found, _ in await self._link.ask(statements.left_alone(now, profiles, since=since)):
-            logger.warning("%d owed runs had no job", found)
+            # Ordinary where somebody answered on the command line, which knows no queue.
+            logger.info("%d owed runs had no job and have one now", found)
             self.swept += found
 
     async def _sleep(self) -> None:

@@ -38,6 +38,12 @@ class Address:
             raise ValidationError(
                 "expected an address like postgresql://user:password@host:5432/database, found something else"
             ) from None
+        if any("@" in str(given.get(part) or "") for part in ("host", "port", "dbname")) or _is_no_port(given):
+            # A password that is not encoded ends up in these, and they are shown.
+            raise ValidationError(
+                "expected an address like postgresql://user:password@host:5432/database, found an @ or a / too many."
+                " Write those in a password as %40 and %2F"
+            )
         self.parameters: dict[str, Any] = {**_DEFAULTS, **given, "application_name": APPLICATION}
 
     def __str__(self) -> str:
@@ -47,3 +53,7 @@ class Address:
 
     def __repr__(self) -> str:
         return f"Address({self})"
+
+
+def _is_no_port(given: dict[str, Any]) -> bool:
+    return any(not port.isdecimal() for port in str(given.get("port") or "").split(",") if port)

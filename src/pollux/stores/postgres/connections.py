@@ -95,6 +95,9 @@ class Connections:
                 self._drop_idle()
             except psycopg.Error as problem:
                 raise explained(problem, self._address) from problem
+            except IndexError as problem:
+                # psycopg's own, where a pipeline's end brings an error that no statement waits for.
+                raise explained(psycopg.OperationalError(), self._address) from problem
             finally:
                 self._give_back(db)
 

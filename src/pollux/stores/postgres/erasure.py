@@ -2,7 +2,7 @@
 
 from pollux.stores.postgres.scopes import ENGINE, Db
 
-_DROP = (
+DROP = (
     # The thread first, as in a commit: whoever writes into it waits, and nobody waits for each other.
     b"UPDATE pollux.threads SET title = '', compressed = NULL, erased = true WHERE thread_id = %s",
     # Nothing is due any more, also where the end of its keeping was.
@@ -18,5 +18,5 @@ def drop_content(db: Db, thread_id: str) -> None:
     """Drop it from the database, in one transaction and one round trip."""
     with db.pipeline():
         db.execute(ENGINE)
-        for statement in _DROP:
+        for statement in DROP:
             db.execute(statement, (thread_id,))

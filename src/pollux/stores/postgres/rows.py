@@ -13,6 +13,7 @@ from pollux.core.thread import Thread
 from pollux.engine.ports import AuditFact, Change, RunRow
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip
+from pollux.stores.postgres.erasure import DROP
 from pollux.stores.postgres.scopes import Statement
 from pollux.stores.postgres.troubles import check_text
 from pollux.stores.rows import APPROVAL, AUDIT, GRANT, RUN, THREAD, Prepared
@@ -120,6 +121,10 @@ def written(
         yield _REVOKE, (list(change.revoked),)
     for user, name, sealed in change.secrets:
         yield (_DROP_SECRET, (user, name)) if sealed is None else (_KEEP_SECRET, (user, name, sealed))
+    if change.thread and change.thread.erased and change.thread_events:
+        # Here, and not only afterwards: a thread that is marked as erased cannot be found to be erased again.
+        for statement in DROP:
+            yield statement, (change.thread.id,)
     if entries:
         yield from _many(_PUT_AUDIT, [(*_audit_values(kept.entry), kept.seal) for kept in entries])
         tip = tip_after(entries)

@@ -213,6 +213,8 @@ def version_of(db: Db) -> int:
     if found is None:
         return 0
     row = db.execute("SELECT value FROM pollux.meta WHERE name = 'version'").fetchone()
+    if row and not str(row[0]).isdecimal():
+        raise StoreError("expected the schema pollux to be ours, but its table meta is not. Use a database of its own")
     return int(row[0]) if row else 0
 
 

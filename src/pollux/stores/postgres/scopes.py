@@ -13,8 +13,11 @@ Db = psycopg.Connection[Row]
 Statement = tuple[bytes, Sequence[Any]]
 """SQL and its values."""
 
-ENGINE = b"SELECT set_config('pollux.scope', 'engine', true)"
-_USER = b"SELECT set_config('pollux.scope', 'user', true), set_config('pollux.user', %s, true)"
+# Moments are read digit by digit as they were written, whatever the server's own setting is: the audit is sealed with
+# them.
+_WHOLE = b"set_config('extra_float_digits', '1', true)"
+ENGINE = b"SELECT set_config('pollux.scope', 'engine', true), " + _WHOLE
+_USER = b"SELECT set_config('pollux.scope', 'user', true), set_config('pollux.user', %s, true), " + _WHOLE
 
 
 def ask(db: Db, question: Statement, *, user: str | None = None) -> list[Row]:

@@ -117,9 +117,10 @@ def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: B
             ended = db.execute(b"COMMIT")
             if told:
                 db.execute(_NOTIFY, (told,))
-    except psycopg.Error as problem:
+    except (psycopg.Error, IndexError) as problem:
+        # IndexError: psycopg's own, where an error comes at the very end of a pipeline and no statement waits for it.
         if ended is None or ended.statusmessage != "COMMIT":
-            if is_sent and (db.closed or problem.sqlstate is None):
+            if is_sent and (db.closed or isinstance(problem, IndexError) or problem.sqlstate is None):
                 raise Unsettled from problem
             raise
         # It is written. Others hear of it with the next change, or when they look.
