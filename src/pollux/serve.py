@@ -39,9 +39,11 @@ PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpo
 async def running_app(settings: Settings, credentials: Credentials) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
     """The application over a running engine, closed at the end."""
     known = secrets_of(settings, credentials)
-    async with _verifier(settings) as jwt, running_service(settings, known, stands_in=True) as service:
+    async with _verifier(settings) as jwt:
+        # Before the engine: every key there is has been made by the time anything is written.
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
-        yield application(settings, service.engine, authority, google=service.google), service.engine
+        async with running_service(settings, known, stands_in=True) as service:
+            yield application(settings, service.engine, authority, google=service.google), service.engine
 
 
 def application(settings: Settings, engine: Engine, authority: Authority, *, google: "Google | None" = None) -> ASGIApp:
