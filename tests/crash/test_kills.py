@@ -36,10 +36,10 @@ async def test_a_kill_around_any_commit_or_effect_repeats_and_loses_nothing(eith
     assert_sound(total)
 
 
-async def test_a_kill_around_any_commit_of_a_run_with_parallel_calls_repeats_and_loses_nothing(either_lab: Lab):
+async def test_a_kill_around_any_commit_of_a_run_with_parallel_calls_repeats_and_loses_nothing(lab: Lab):
     total = Findings()
     for point in POINTS:
-        total.add(await sweep(either_lab, EVERYTHING, lambda number, point=point: {"at": (point, number)}))
+        total.add(await sweep(lab, EVERYTHING, lambda number, point=point: {"at": (point, number)}))
     say(total, f"around every commit and effect of {EVERYTHING}")
     assert total.kills > 30
     assert_sound(total)
@@ -79,6 +79,19 @@ async def test_a_kill_of_the_recovering_process_on_postgres_repeats_and_loses_no
         await kill_the_recovering(lab, kind)
 
 
+@pytest.mark.soak
+async def test_a_kill_of_long_stories_on_postgres_repeats_and_loses_nothing(tmp_path: Path):
+    total = Findings()
+    async with running_lab(tmp_path, kind="postgres") as lab:
+        for point in POINTS:
+            at: Callable[[int], dict[str, Any]] = lambda number, point=point: {"at": (point, number)}
+            total.add(await sweep(lab, EVERYTHING, at))
+            total.add(await sweep(lab, "child", at, child="run_a-1.0"))
+    say(total, f"around every commit and effect of {EVERYTHING} and of a child run, on PostgreSQL")
+    assert total.kills > 50
+    assert_sound(total)
+
+
 async def kill_the_recovering(lab: Lab, kind: Repeat) -> None:
     total = Findings()
     for first, point in itertools.product(FIRST_KILLS, POINTS):
@@ -116,12 +129,10 @@ async def test_a_kill_while_a_run_is_being_cancelled_leaves_it_cancelled_or_comp
     assert_sound(total)
 
 
-async def test_a_kill_around_any_commit_of_a_child_run_reaches_its_parent_all_the_same(either_lab: Lab):
+async def test_a_kill_around_any_commit_of_a_child_run_reaches_its_parent_all_the_same(lab: Lab):
     total = Findings()
     for point in POINTS:
-        total.add(
-            await sweep(either_lab, "child", lambda number, point=point: {"at": (point, number)}, child="run_a-1.0")
-        )
+        total.add(await sweep(lab, "child", lambda number, point=point: {"at": (point, number)}, child="run_a-1.0"))
     say(total, "around every commit and effect of a run and its child")
     assert total.kills > 20
     assert_sound(total)
