@@ -84,9 +84,8 @@ async def test_a_kill_of_long_stories_on_postgres_repeats_and_loses_nothing(tmp_
     total = Findings()
     async with running_lab(tmp_path, kind="postgres") as lab:
         for point in POINTS:
-            at: Callable[[int], dict[str, Any]] = lambda number, point=point: {"at": (point, number)}
-            total.add(await sweep(lab, EVERYTHING, at))
-            total.add(await sweep(lab, "child", at, child="run_a-1.0"))
+            for story, child in ((EVERYTHING, ""), ("child", "run_a-1.0")):
+                total.add(await sweep(lab, story, lambda number, point=point: {"at": (point, number)}, child=child))
     say(total, f"around every commit and effect of {EVERYTHING} and of a child run, on PostgreSQL")
     assert total.kills > 50
     assert_sound(total)
