@@ -17,22 +17,28 @@ from starlette.types import ASGIApp
 
 from pollux.asgi.auth import Authority, Verifier
 from pollux.asgi.credentials import Credentials, authority_of, secrets_of
-from pollux.asgi.door import LOOPBACK, Door, Rate
+from pollux.asgi.door import LOOPBACK, Door, Pages, Rate, public
 from pollux.asgi.endpoint import nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
+from pollux.bootstrap import seal_keys
 from pollux.config import Settings
 from pollux.engine.engine import Engine
 from pollux.http.openapi import DOCUMENT
 from pollux.http.runtime import Runtime, as_it_is
 from pollux.http.table import ENDPOINTS
-from pollux.service import GRACE_SECONDS, running_service
+from pollux.page import table as page_table
+from pollux.page.jay import JayActions
+from pollux.page.jay_route import PREFIX as JAY
+from pollux.page.runtime import PageRuntime
+from pollux.page.table import PageDoor
+from pollux.service import GRACE_SECONDS, Service, running_service
 
 if TYPE_CHECKING:
     from pollux.tools.google.account import Google
 
 COLLECT = (5_000, 20, 20)
 """How seldom garbage is looked for: hundreds of streams make much that is no garbage, and everybody waits meanwhile."""
-PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpoint.public)
+PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, *page_table.ENDPOINTS, DOCUMENT) if endpoint.public)
 
 
 @asynccontextmanager
@@ -43,10 +49,33 @@ async def running_app(settings: Settings, credentials: Credentials) -> AsyncGene
         # Before the engine: every key there is has been made by the time anything is written.
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
         async with running_service(settings, known, stands_in=True) as service:
-            yield application(settings, service.engine, authority, google=service.google), service.engine
+            page = page_of(settings, service, authority)
+            yield application(settings, service.engine, authority, google=service.google, page=page), service.engine
 
 
-def application(settings: Settings, engine: Engine, authority: Authority, *, google: "Google | None" = None) -> ASGIApp:
+def page_of(settings: Settings, service: Service, authority: Authority) -> PageDoor:
+    """What visitors of pages may do. Raises ValidationError where the site has an action of the agent's own name."""
+    assert authority.visits is not None
+    runtime = PageRuntime(
+        service.engine,
+        authority,
+        authority.visits,
+        seal_keys(settings),
+        service.page_origins,
+        service.page_profiles,
+        {name: tool.spec for name, tool in service.actions.items()},
+    )
+    return PageDoor(runtime, JayActions(service.registry))
+
+
+def application(
+    settings: Settings,
+    engine: Engine,
+    authority: Authority,
+    *,
+    google: "Google | None" = None,
+    page: PageDoor | None = None,
+) -> ASGIApp:
     """The doors behind their guard."""
     runtime = Runtime(
         engine,
@@ -56,15 +85,20 @@ def application(settings: Settings, engine: Engine, authority: Authority, *, goo
         public_url=settings.public_url,
         google=google,
     )
-    router = Router(routes_of((*ENDPOINTS, DOCUMENT), runtime), redirect_slashes=False, default=nothing_there)
+    routes = routes_of((*ENDPOINTS, DOCUMENT), runtime)
+    if page is not None:
+        routes += page_table.routes(page, secure=runtime.secure_cookies)
+    router = Router(routes, redirect_slashes=False, default=nothing_there)
     return Door(
         router,
         authority=authority,
         rate=Rate(per_minute=settings.requests_per_minute, burst=settings.burst, now=time.monotonic),
-        is_public=PUBLIC.__contains__,
+        # Who calls a site's action is found out there: its own pages have no token.
+        is_public=public(PUBLIC, JAY),
         hosts=hosts_of(settings),
         public_url=settings.public_url,
         explain=lambda problem: as_it_is(engine, problem),
+        pages=Pages(page.runtime.origins, page_table.is_open) if page else Pages(),
     )
 
 

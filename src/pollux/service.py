@@ -1,4 +1,5 @@
-"""What a server and a worker have in common: an engine on the configured store, with its tools, profiles and accounts.
+"""What a server and a worker have in common: an engine on the configured store, with its tools, its site's actions,
+profiles and accounts.
 
 With SQLite the process drives its own runs, and takes up what others left when they died. With PostgreSQL runs are
 handed out by a queue, which sees to that by itself.
@@ -6,20 +7,32 @@ handed out by a queue, which sees to that by itself.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from pollux.bootstrap import google_of, running_engine, shared_store
-from pollux.config import Settings, load_project
-from pollux.config.profiles import profiles_of, tools_named
-from pollux.core.errors import PolluxError
+from pollux.config import ConfigError, Rights, Settings, load_project
+from pollux.config.profiles import DEFAULT, profiles_of, tools_named
+from pollux.config.rights import WrittenProfile
+from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
+from pollux.tools.actions import (
+    ActionRegistry,
+    ActionTool,
+    Handler,
+    Plugin,
+    action_tools,
+    add_plugin,
+    read_plugin,
+    registered_handlers,
+)
+from pollux.tools.actions.registered import handler_for
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
 from pollux.tools.registered import registered_tools
@@ -30,6 +43,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MODEL_CALLS = 3
+PAGE: Final = "page"
+"""The profile of visitors who name none."""
+PAGE_LIMITS: Final = Limits(model_calls=8, approval_seconds=600, page_seconds=60)
+"""Of a profile for pages, where it says nothing else."""
 RECOVER_SECONDS = 5.0
 GRACE_SECONDS = 10.0
 """How long a process that stops lets go on what is under way."""
@@ -37,9 +54,17 @@ GRACE_SECONDS = 10.0
 
 @frozen
 class Service:
-    """A running engine, and the accounts that its tools act for."""
+    """A running engine, what its site can do, and the accounts that its tools act for."""
 
     engine: Engine
+    registry: ActionRegistry
+    """Every action of the site: what its own pages may call."""
+    actions: Mapping[str, ActionTool]
+    """Those that are described, by the names that models know them by."""
+    page_profiles: frozenset[str]
+    """The profiles that a visitor may name."""
+    page_origins: frozenset[str] = frozenset()
+    """Pages elsewhere that may talk to them."""
     google: "Google | None" = None
 
 
@@ -58,17 +83,21 @@ async def running_service(
         google = await stack.enter_async_context(google_of(settings, store))
         tools: dict[str, Tool] = {"demo_mail": demo_mail(settings.home / "outbox.jsonl")}
         tools |= {tool.spec.name: tool for tool in (google.tools if google else ())}
-        registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=tuple(tools))
-        profiles = profiles_of(
+        registry = registry_of(project.rights)
+        actions = action_tools(registry, taken=tuple(tools))
+        # A package whose tool is called like an action does not take its place.
+        own = (*tools, *actions)
+        registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=own)
+        profiles = _profiles(
             project.rights,
             model=settings.model or DEFAULT_MODEL,
-            defaults=Limits(model_calls=MODEL_CALLS),
             # An installed package offers nothing by being there: its tools are had by those who name them.
             tools=(*tools, *project.rights.tools),
             known=tuple(registered),
+            actions=tuple(actions),
         )
         # Code of others: what it says goes to models and callers, and may hold what it was called with.
-        tools |= {name: MaskedTool(tool, secrets) for name, tool in registered.items()}
+        tools |= {name: MaskedTool(tool, secrets) for name, tool in {**registered, **actions}.items()}
         engine = await stack.enter_async_context(
             running_engine(
                 settings,
@@ -83,7 +112,70 @@ async def running_service(
             await engine.recover()
             recovering = asyncio.create_task(_recover(engine))
             stack.push_async_callback(_stopped, recovering)
-        yield Service(engine, google)
+        page_profiles, origins = frozenset({PAGE, *project.rights.page_profiles}), project.rights.page_origins
+        yield Service(engine, registry, actions, page_profiles, frozenset(origins), google)
+
+
+def registry_of(rights: Rights) -> ActionRegistry:
+    """The site's actions: of its plugins, and those that a table names. Raises ConfigError."""
+    registry = ActionRegistry()
+    try:
+        plugins = [read_plugin(folder) for folder in rights.page_plugins]
+        # A plugin without a module describes what tables and packages bring.
+        wanted = {entry.name for plugin in plugins if plugin.python is None for entry in plugin.actions}
+        brought = registered_handlers(rights.actions, wanted=wanted)
+        for plugin in plugins:
+            listed = None if plugin.python else _listed(plugin, brought)
+            add_plugin(registry, plugin, listed)
+            brought = [handler for handler in brought if handler not in (listed or ())]
+        for handler in brought:
+            registry.register(handler)
+    except ValidationError as problem:
+        raise ConfigError(str(problem)) from problem
+    _tell_missing(plugins, registry)
+    return registry
+
+
+def _listed(plugin: Plugin, handlers: Iterable[Handler[..., Any]]) -> list[Handler[..., Any]]:
+    known = list(handlers)
+    found = (handler_for(entry.name, known) for entry in plugin.actions)
+    return list(dict.fromkeys(handler for handler in found if handler is not None))
+
+
+def _tell_missing(plugins: Iterable[Plugin], registry: ActionRegistry) -> None:
+    every = [handler for name in registry.get_names() if (handler := registry.get(name)) is not None]
+    for plugin in plugins:
+        missing = [entry.name for entry in plugin.actions if handler_for(entry.name, every) is None]
+        if missing:
+            logger.warning("%s lists actions without a handler in Python: %s", plugin.manifest, ", ".join(missing))
+
+
+def _profiles(
+    rights: Rights, *, model: str, tools: Collection[str], known: Collection[str], actions: Collection[str]
+) -> dict[str, Profile]:
+    """Every profile by name, `default` and `page` among them. Raises ConfigError."""
+    written = {PAGE: WrittenProfile("", {}), **rights.profiles}
+    for name, where in rights.page_profiles.items():
+        if name not in {DEFAULT, *written}:
+            names = ", ".join(sorted({DEFAULT, *written}))
+            raise ConfigError(f"{where} names '{name}', but there is no such profile. Known: {names}")
+    named = {PAGE, *rights.page_profiles}
+    for_pages = {name: profile for name, profile in written.items() if name in named - {DEFAULT}}
+    others = {name: profile for name, profile in written.items() if name not in for_pages}
+    every = (*tools, *known, *actions)
+    found = profiles_of(replace(rights, profiles=for_pages), model=model, defaults=PAGE_LIMITS, tools=(), known=every)
+    # The default profile is made by both, and is that of people.
+    found |= profiles_of(
+        replace(rights, profiles=others),
+        model=model,
+        defaults=Limits(model_calls=MODEL_CALLS),
+        tools=tools,
+        known=every,
+    )
+    for name in named:
+        if name not in written or "tools" not in written[name].table:
+            found[name] = replace(found[name], tools=(*found[name].tools, *actions))
+    return found
 
 
 async def _recover(engine: Engine) -> None:

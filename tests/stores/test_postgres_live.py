@@ -18,6 +18,7 @@ from psycopg import AsyncConnection
 from tests.engine.builders import FakeTool, FaultyStore, Lab, ask, settle, store_of
 from tests.engine.watching import Speaker, Viewer, seqs, text
 
+from pollux.asgi.follow import Follow
 from pollux.core.events import ModelReplied
 from pollux.core.ids import RunId
 from pollux.core.run import Run
@@ -28,7 +29,6 @@ from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta
 from pollux.engine.ports import ANYTHING, News, Recorded
 from pollux.engine.relay import JOIN_SECONDS
-from pollux.http.follow import Follow
 from pollux.providers.scripted import Answer, ScriptedProvider, Step, call, chunks, reply
 from pollux.stores.postgres import listening
 from pollux.stores.postgres.airwaves import WATCHED, announcements, payloads

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from starlette.datastructures import Headers
 
 from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE, Cookies, CookieSession
+from pollux.asgi.visits import PREFIX, Visit, Visits
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
@@ -44,23 +45,31 @@ class Identity:
     """Who is asking, and how we know."""
 
     user: UserId
-    by: Literal["token", "jwt", "cookie"]
+    by: Literal["token", "jwt", "cookie", "visit"]
     mark: str = ""
     """Which token it was, by a digest that leads nowhere: a session ends when its token is taken away."""
     expires_at: Instant | None = None
+    visit: Visit | None = None
+    """Of a page's visitor, who may do little."""
 
 
 class Authority:
     """Knows the credentials that count here."""
 
     def __init__(
-        self, tokens: Iterable[tuple[UserId, Secret]], *, cookies: Cookies, jwt: Verifier | None = None
+        self,
+        tokens: Iterable[tuple[UserId, Secret]],
+        *,
+        cookies: Cookies,
+        jwt: Verifier | None = None,
+        visits: Visits | None = None,
     ) -> None:
         # By digest: how long a look-up takes says nothing about the token.
         self._users = {_digest(token.reveal()): user for user, token in tokens}
         self._marks = {_mark(digest): user for digest, user in self._users.items()}
         self._jwt = jwt
         self.cookies = cookies
+        self.visits = visits
 
     async def identify(self, headers: Headers, method: str) -> Identity:
         """Who sent this. Raises AuthError."""
@@ -87,6 +96,9 @@ class Authority:
         user = self._users.get(digest)
         if user is not None:
             return Identity(user, "token", _mark(digest))
+        if self.visits is not None and token.startswith(PREFIX):
+            visit = self.visits.read(token)
+            return Identity(visit.user, "visit", expires_at=visit.expires_at, visit=visit)
         if self._jwt is None or token.count(".") != 2:
             raise AuthError("the credential is not valid here")
         claims = await self._jwt.verify(token)

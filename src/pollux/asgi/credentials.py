@@ -9,6 +9,7 @@ from pathlib import Path
 from pollux.asgi.auth import Authority, Verifier
 from pollux.asgi.cookies import Cookies
 from pollux.asgi.listening import is_loopback
+from pollux.asgi.visits import Visits
 from pollux.bootstrap import made_once, make_home, seal_keys
 from pollux.config import ConfigError, Settings
 from pollux.core.frozen import frozen
@@ -64,7 +65,8 @@ def authority_of(
     settings: Settings, tokens: Iterable[tuple[UserId, Secret]], *, jwt: Verifier | None = None
 ) -> Authority:
     """Who knows these tokens, and the cookies that were given for them."""
-    return Authority(tokens, cookies=Cookies(seal_keys(settings)[0], now=time.time), jwt=jwt)
+    keys = seal_keys(settings)
+    return Authority(tokens, cookies=Cookies(keys[0], now=time.time), jwt=jwt, visits=Visits(keys, now=time.time))
 
 
 def _new_token() -> bytes:

@@ -16,6 +16,7 @@ from pollux.asgi.auth import Authority, Identity
 from pollux.asgi.bodies import encoded
 from pollux.asgi.errors import HttpError, rendered
 from pollux.core.errors import AuthError
+from pollux.core.frozen import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,14 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=()",
     "cache-control": "no-store",
 }
+
+
+PREFLIGHT = {
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type",
+    "access-control-max-age": "600",
+}
+"""What a browser asks before it lets a page of another origin ask."""
 
 
 class Rate:
@@ -63,6 +72,24 @@ class Rate:
             self._buckets.popitem(last=False)
 
 
+def public(paths: Collection[str], beneath: str = "") -> Callable[[str], bool]:
+    """Whether anybody may ask: at one of these paths, or beneath one."""
+    return lambda path: path in paths or (bool(beneath) and path.startswith(beneath))
+
+
+@frozen
+class Pages:
+    """What pages may reach, and which of other sites: `origins` are those that were named, exactly."""
+
+    origins: frozenset[str] = frozenset()
+    is_open: Callable[[str], bool] = lambda path: False
+
+    def guest(self, scope: Scope, headers: Headers) -> str:
+        """The origin of a page elsewhere that may ask this; else nothing."""
+        origin = headers.get("origin", "")
+        return origin if origin in self.origins and self.is_open(scope["path"]) else ""
+
+
 class Door:
     """The application, guarded."""
 
@@ -76,6 +103,7 @@ class Door:
         hosts: Collection[str] | None = LOOPBACK,
         public_url: str | None = None,
         explain: Callable[[Exception], Exception] = lambda problem: problem,
+        pages: Pages = Pages(),  # noqa: B008
     ) -> None:
         self._app = app
         self._authority = authority
@@ -83,6 +111,7 @@ class Door:
         self._is_public = is_public
         self._hosts = hosts
         self._public_url = public_url
+        self._pages = pages
         self._explain = explain
         """What went wrong as callers shall hear of it, where that depends on more than the problem."""
 
@@ -91,9 +120,13 @@ class Door:
             await self._refuse_other(scope, receive, send)
             return
         began, correlation = time.perf_counter(), correlation_id()
-        answer = _Answer(send, correlation)
+        guest = self._pages.guest(scope, Headers(scope=scope))
+        answer = _Answer(send, correlation, guest)
         try:
-            await self._admit(scope)
+            if guest and scope["method"] == "OPTIONS":
+                await answer.whole(204, PREFLIGHT, b"")
+                return
+            await self._admit(scope, guest)
             await self._app(scope, receive, answer.send)
         except Exception as problem:
             if answer.status is not None:
@@ -106,11 +139,11 @@ class Door:
             path = scope["path"][:200]
             logger.info("%a %a %s %.0f ms (%s)", scope["method"], path, answer.status, spent, correlation)
 
-    async def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope, guest: str) -> None:
         """Let it in, or raise."""
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
         navigates = method == "GET" and self._is_public(path)
-        check_place(headers, self._hosts, navigates=navigates, public_url=self._public_url)
+        check_place(headers, self._hosts, navigates=navigates, public_url=self._public_url, guest=guest)
         stranger = f"@{(scope.get('client') or ('',))[0]}"
         if self._is_public(path):
             self._rate.take(stranger)
@@ -121,8 +154,20 @@ class Door:
             # Whoever guesses is slowed down as well, and nobody else at that address who asks for what is public.
             self._rate.take(f"{stranger}!")
             raise
+        if identity.visit or guest:
+            self._check_visit(identity, scope, headers, guest)
         self._rate.take(identity.user)
         scope[IDENTITY] = identity
+
+    def _check_visit(self, identity: Identity, scope: Scope, headers: Headers, guest: str) -> None:
+        """A page's visitor may do little, and only from that page; nobody else asks from a page of another site."""
+        if identity.visit is None:
+            raise AuthError("a page of another site needs a visitor's token. POST /api/page/session gives one")
+        origin = guest or headers.get("origin") or f"{scope['scheme']}://{headers.get('host', '')}"
+        if not self._pages.is_open(scope["path"]):
+            raise HttpError(403, "forbidden", "a visitor's token is good for the page's own routes alone")
+        if identity.visit.origin != origin:
+            raise HttpError(403, "bad_origin", "this visitor's token was given to a page of another origin")
 
     async def _refuse_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -133,9 +178,17 @@ class Door:
 
 
 def check_place(
-    headers: Headers, hosts: Collection[str] | None, *, navigates: bool, public_url: str | None = None
+    headers: Headers,
+    hosts: Collection[str] | None,
+    *,
+    navigates: bool,
+    public_url: str | None = None,
+    guest: str = "",
 ) -> None:
-    """Refuse what is not meant for this host, and what another site's page sends. Raises HttpError."""
+    """Refuse what is not meant for this host, and what pages of other sites send, unless one is a `guest`.
+
+    Raises HttpError.
+    """
     given = headers.getlist("host")
     if len(given) != 1:
         raise HttpError(400, "bad_host", "expected one Host header")
@@ -147,6 +200,8 @@ def check_place(
         # A name that leads here by somebody else's DNS: the page behind it is theirs.
         raise HttpError(403, "bad_host", "this host name is not served here. POLLUX_ALLOWED_HOSTS names those that are")
     origins = headers.getlist("origin")
+    if guest and len(origins) == 1:
+        return
     if len(origins) > 1 or (origins and not is_same_origin(origins[0], host, public_url)):
         raise HttpError(403, "bad_origin", "requests from pages of other origins are refused")
     if is_from_elsewhere(headers) and not (navigates and _opens_a_page(headers)):
@@ -187,8 +242,9 @@ def identity_of(scope: Scope) -> Identity:
 class _Answer:
     """An answer on its way out, with the headers that all have."""
 
-    def __init__(self, send: Send, correlation: str) -> None:
+    def __init__(self, send: Send, correlation: str, guest: str = "") -> None:
         self._send = send
+        self._guest = guest
         self._correlation = correlation
         self.status: int | None = None
 
@@ -199,6 +255,11 @@ class _Answer:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers["x-correlation-id"] = self._correlation
+            if self._guest:
+                headers["access-control-allow-origin"] = self._guest
+                headers["access-control-expose-headers"] = "x-correlation-id, retry-after"
+                headers["cross-origin-resource-policy"] = "cross-origin"
+                headers["vary"] = "origin"
         await self._send(message)
 
     async def whole(self, status: int, headers: dict[str, str], body: bytes) -> None:

@@ -70,7 +70,8 @@ class Endpoint:
     path: str
     handler: Handler
     summary: str
-    returns: type[Any] | None = None
+    returns: Any = None
+    """A type, or several of which it is one."""
     body: type[Any] | None = None
     query: type[Any] | None = None
     status: int = 200

@@ -1,8 +1,8 @@
 """What the configuration files say about rights, and how far a file found in a workspace is believed.
 
-The law: a `pollux.toml` found by search only narrows. What widens (tools, profiles, rules that allow, page origins)
-counts from the file named by `--config` or `POLLUX_CONFIG`, or once a person accepted the file as it stands. Acceptance
-is pinned by hash, so a changed file has to be accepted again.
+The law: a `pollux.toml` found by search only narrows. What widens (tools, actions, profiles, rules that allow, what
+pages may do) counts from the file named by `--config` or `POLLUX_CONFIG`, or once a person accepted the file as it
+stands. Acceptance is pinned by hash, so a changed file has to be accepted again.
 """
 
 import hashlib
@@ -83,9 +83,12 @@ def accept_project(path: Path, home: Path, *, digest: str | None = None) -> str:
 def _narrowed(asked: Rights) -> tuple[Rights, list[LeftOut]]:
     reason = "only an accepted or explicitly named file may widen rights"
     left_out = [LeftOut(f"tools.{name}", reason) for name in asked.tools]
+    left_out += [LeftOut(f"actions.{name}", reason) for name in asked.actions]
     left_out += [LeftOut(f"profiles.{name}", reason) for name in asked.profiles]
     left_out += [LeftOut(f"rule '{rule.name}'", reason) for rule in asked.rules if rule.decision == "allow"]
     left_out += [LeftOut(f"page origin {origin}", reason) for origin in asked.page_origins]
+    left_out += [LeftOut(f"page plugin {folder}", reason) for folder in asked.page_plugins]
+    left_out += [LeftOut(f"page profile {name}", reason) for name in asked.page_profiles]
     rules = tuple(_only_stricter(rule) for rule in asked.rules if rule.decision != "allow")
     return Rights(rules=rules, limits=asked.limits), left_out
 
@@ -99,6 +102,7 @@ def _only_stricter(rule: "Rule") -> "Rule":
 def _merged(own: Rights, asked: Rights) -> tuple[Rights, list[LeftOut]]:
     reason = "your own configuration file defines it"
     shadowed = [LeftOut(f"tools.{name}", reason) for name in asked.tools if name in own.tools]
+    shadowed += [LeftOut(f"actions.{name}", reason) for name in asked.actions if name in own.actions]
     shadowed += [LeftOut(f"profiles.{name}", reason) for name in asked.profiles if name in own.profiles]
     limits = {name: min(own.limits.get(name, bound), bound) for name, bound in asked.limits.items()}
     merged = Rights(
@@ -107,6 +111,9 @@ def _merged(own: Rights, asked: Rights) -> tuple[Rights, list[LeftOut]]:
         rules=own.rules + asked.rules,
         limits={**own.limits, **limits},
         page_origins=tuple(dict.fromkeys(own.page_origins + asked.page_origins)),
+        actions={**asked.actions, **own.actions},
+        page_plugins=tuple(dict.fromkeys(own.page_plugins + asked.page_plugins)),
+        page_profiles={**asked.page_profiles, **own.page_profiles},
     )
     return merged, shadowed
 

@@ -39,7 +39,7 @@ _TAIL = """
 | `[[rules]]` that deny | counts | counts |
 | `[[rules]]` that require approval | counts where no other rule speaks | counts |
 | `[[rules]]` that allow | left out | counts |
-| `[tools]`, `[profiles.NAME]`, `[page] origins` | left out | counts |
+| `[tools]`, `[actions]`, `[profiles.NAME]`, `[page]` | left out | counts |
 
 Accepting pins the file by its SHA-256 in `$POLLUX_HOME/trusted.json`: once the file changes, it has to be accepted
 again. Every other setting in a workspace file is left out, and so is a model that carries its own address

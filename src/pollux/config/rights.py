@@ -1,4 +1,4 @@
-"""The sections of a configuration file that are about rights: tools, profiles, rules, limits and page origins.
+"""The sections of a configuration file that are about rights: tools, actions, profiles, rules, limits and pages.
 
 Parsed strictly: a misspelt key in a rule could otherwise leave open what it was written to close.
 """
@@ -46,6 +46,10 @@ class Rights:
     rules: tuple["Rule", ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
     page_origins: tuple[str, ...] = ()
+    actions: Mapping[str, Table] = field(default_factory=dict[str, Table])
+    page_plugins: tuple[Path, ...] = ()
+    page_profiles: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The profiles that a visitor may name, each with the place that says so."""
 
 
 NO_RIGHTS: Final = Rights()
@@ -53,12 +57,18 @@ NO_RIGHTS: Final = Rights()
 
 def parse_rights(table: Table, *, tier: FileTier, path: Path) -> Rights:
     """The rights a file speaks of, its rules placed in the tier. Raises ConfigError."""
+    where = f"[page] in {path}"
+    page = _table(table.get("page", {}), where=where)
+    check_names(page, ("origins", "plugins", "profiles"), where=where)
     return Rights(
         tools=_tables(table.get("tools", {}), where=f"[tools] in {path}"),
         profiles=_profiles(table.get("profiles", {}), tier=tier, path=path),
         rules=_rules(table.get("rules", []), tier=tier, path=path),
         limits=read_limits(table.get("limits", {}), BOUNDS, where=f"[limits] in {path}"),
-        page_origins=_origins(table.get("page", {}), path=path),
+        page_origins=_origins(page.get("origins", []), where=f"origins of {where}"),
+        actions=_actions(table.get("actions", {}), path=path),
+        page_plugins=_plugins(page.get("plugins", []), where=f"plugins of {where}", base=path.parent),
+        page_profiles=_page_profiles(page.get("profiles", []), where=f"profiles of {where}"),
     )
 
 
@@ -96,14 +106,11 @@ def read_limits(value: object, known: Collection[str], *, where: str) -> dict[st
     return dict(limits)
 
 
-def _origins(value: object, *, path: Path) -> tuple[str, ...]:
-    where = f"[page] in {path}"
-    page = _table(value, where=where)
-    check_names(page, ("origins",), where=where)
-    origins = texts(page.get("origins", []), where=f"origins of {where}")
+def _origins(value: object, *, where: str) -> tuple[str, ...]:
+    origins = texts(value, where=where)
     for origin in origins:
         if not _is_origin(origin):
-            raise ConfigError(f"origins of {where} must be exact, such as https://shop.example; '{origin[:80]}' is not")
+            raise ConfigError(f"{where} must be exact, such as https://shop.example; '{origin[:80]}' is not")
     return origins
 
 
@@ -113,6 +120,38 @@ def _is_origin(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and "*" not in text and text == f"{parts.scheme}://{parts.netloc}" != "://"
+
+
+def _actions(value: object, *, path: Path) -> dict[str, Table]:
+    found = _tables(value, where=f"[actions] in {path}")
+    for name, table in found.items():
+        where = f"[actions.{name}] in {path}"
+        if inner := next((key for key, item in table.items() if isinstance(item, dict)), None):
+            raise ConfigError(
+                f"{where} holds the table '{inner}'. A name with a dot in it stands in quotes:"
+                f' [actions."{name}.{inner}"]'
+            )
+        check_names(table, ("use",), where=where)
+        if not isinstance(table.get("use"), str):
+            raise ConfigError(f'{where} must say where the action is: use = "package.module:attribute"')
+    return found
+
+
+def _plugins(value: object, *, where: str, base: Path) -> tuple[Path, ...]:
+    folders = texts(value, where=where)
+    for folder in folders:
+        if not folder.strip() or not folder.isprintable():
+            raise ConfigError(f"{where} must hold folders, such as plugins/shop; {folder[:80]!a} is none")
+    # Begun at the file, not at wherever the server was started.
+    return tuple(dict.fromkeys(base / folder for folder in folders))
+
+
+def _page_profiles(value: object, *, where: str) -> dict[str, str]:
+    names = texts(value, where=where)
+    for name in names:
+        if not PROFILE_NAME.fullmatch(name):
+            raise ConfigError(f"{where} must hold names of profiles; {name[:80]!a} can be none")
+    return dict.fromkeys(names, where)
 
 
 def _rules(value: object, *, tier: FileTier, path: Path, profile: str = "") -> tuple["Rule", ...]:

@@ -276,7 +276,7 @@ def close_turn(run: Run, at: Instant) -> Run:
     if len(by_call) < len(run.calls):
         return run
     answered = [by_call[call.id] for call in run.calls]
-    results = tuple(_result_for_model(run, action) for action in answered)
+    results = tuple(result_for_model(run, action) for action in answered)
     run = evolve(
         run, messages=(*run.messages, Message("tool", results)), calls=(), open=(), done=(*run.done, *answered)
     )
@@ -308,7 +308,7 @@ def _answer_all(run: Run, closing: Ending, at: Instant) -> Run:
     return evolve(run, open=tuple(_actionless(run, call, outcome) for call in run.calls))
 
 
-def _result_for_model(run: Run, action: Action) -> ToolResult:
+def result_for_model(run: Run, action: Action) -> ToolResult:
     outcome = action.outcome
     assert outcome is not None
     result = outcome.result

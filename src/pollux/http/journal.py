@@ -13,13 +13,13 @@ import msgspec
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import safe_text
+from pollux.asgi.follow import KINDS
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.ids import RunId
 from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Item
 from pollux.engine.ports import Recorded
-from pollux.http.follow import KINDS
 from pollux.http.runtime import Runtime, as_it_is
 
 BEAT_SECONDS = 15.0

@@ -33,8 +33,9 @@ READ: Final = ToolSpec(
         "required": ["path"],
         "additionalProperties": False,
     },
+    where="page",
 )
-"""Answered by the server from the state that came with the request: `read_more`."""
+"""Of the page, and answered for it: the state came with the request (`read_more`)."""
 
 
 @frozen

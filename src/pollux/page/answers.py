@@ -1,0 +1,103 @@
+"""What a run has come to, as the page is told: an answer, calls for the page, or questions for the user."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from pollux.asgi.errors import HttpError
+from pollux.core.actions import result_for_model
+from pollux.core.ids import Instant
+from pollux.core.messages import JSON, Message
+from pollux.core.run import Action, Run
+from pollux.page.history import recent, write
+from pollux.page.runtime import PageRuntime
+from pollux.page.seal import Holder, Seal, sealed
+from pollux.page.shapes import ApprovalRequired, PendingCall, Question, Response, Told, ToolCalls
+
+NO_TEXT = "Done."
+STOPPED: Mapping[str, str] = {
+    "loop_limit": "I stopped: this took more rounds than I may take for one message. Tell me how to go on.",
+    "budget": "I stopped: what may be spent on one message is spent. Tell me how to go on.",
+    "timeout": "I stopped: this took longer than it may. Tell me whether to go on.",
+    "cancelled": "I stopped, as you asked.",
+    "outcome_unknown": "I stopped: nobody can tell whether the last action happened. Look before you try it again.",
+}
+"""Why an agent stopped, in words for the user. With these a conversation can go on."""
+
+
+def told(
+    runtime: PageRuntime,
+    run: Run,
+    *,
+    holder: Holder,
+    before: Sequence[Message],
+    tools_hash: str,
+    names: Mapping[str, str],
+) -> Told:
+    """What to answer. `before` is what was said before the run, `names` the page's own names for its tools.
+
+    Raises HttpError where the run failed in a way that leaves nothing to go on with.
+    """
+    calls = [_call(action, names) for action in waiting_calls(run)]
+    history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
+    questions = [_question(action) for action in run.open if is_asked(action)]
+    if questions:
+        return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id)
+    if calls:
+        return ToolCalls(calls=calls, history=history, run_id=run.id)
+    ending = run.ending
+    if ending is None:
+        raise HttpError(
+            503, "busy", "the agent is still at it; ask again with the same request", more={"runId": run.id}
+        )
+    if ending.status == "completed":
+        return Response(message=run.text.strip() or NO_TEXT, history=history, run_id=run.id)
+    code = ending.code or ending.status
+    if code not in STOPPED:
+        raise HttpError(502, code, ending.message or "the agent could not answer", more={"runId": run.id})
+    return Response(message=STOPPED[code], history=history, run_id=run.id, code=code)
+
+
+def waiting_calls(run: Run) -> list[Action]:
+    """The calls that only the page can answer."""
+    return [action for action in run.open if action.where == "page" and action.started and not action.outcome]
+
+
+def is_asked(action: Action) -> bool:
+    """Whether a person has to answer."""
+    return action.approval is not None and action.approval.is_open and action.outcome is None
+
+
+def moment(at: Instant) -> str:
+    """A time as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _history(
+    runtime: PageRuntime, run: Run, *, holder: Holder, before: Sequence[Message], tools_hash: str
+) -> list[dict[str, JSON]]:
+    done = [action for action in run.open if action.outcome]
+    # What the server has done in an open turn is in the history already, beside the calls that wait.
+    so_far = (Message("tool", tuple(result_for_model(run, action) for action in done)),) if done else ()
+    kept = recent((*before, *run.messages, *so_far))
+    if not kept:
+        raise HttpError(413, "too_large", "this exchange is larger than a page can keep. Begin a new conversation")
+    seal = Seal(run_id=run.id, tools_hash=tools_hash, pending=tuple(action.id for action in waiting_calls(run)))
+    return sealed(write(kept), seal, holder=holder, keys=runtime.keys, now=runtime.engine.clock.now())
+
+
+def _call(action: Action, names: Mapping[str, str]) -> PendingCall:
+    return PendingCall(id=action.id, name=names.get(action.tool, action.tool), args=action.args)
+
+
+def _question(action: Action) -> Question:
+    approval = action.approval
+    assert approval is not None
+    return Question(
+        id=approval.id,
+        tool=action.tool,
+        reason=approval.reason,
+        preview=approval.preview or action.preview,
+        args=action.args,
+        args_hash=action.args_hash,
+        expires_at=moment(approval.expires_at),
+    )

@@ -1,0 +1,34 @@
+"""What the page's door is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from pollux.asgi.auth import Authority
+from pollux.asgi.visits import Visits
+from pollux.core.frozen import frozen
+from pollux.core.tools import ToolSpec
+from pollux.engine.engine import Engine
+
+DEFAULT_PROFILE = "page"
+
+
+@frozen
+class PageRuntime:
+    """One server's engine, and what visitors may do with it."""
+
+    engine: Engine
+    authority: Authority
+    visits: Visits
+    keys: Sequence[bytes]
+    """The first seals histories, all of them open."""
+    origins: frozenset[str] = frozenset()
+    """Pages elsewhere that may talk; those of this server may always."""
+    profiles: frozenset[str] = frozenset({DEFAULT_PROFILE})
+    """The agents that visitors may talk to."""
+    actions: Mapping[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
+    """What the site's server does for the model, by the model's names."""
+
+    def actions_of(self, profile: str) -> list[ToolSpec]:
+        """The actions that this agent may call."""
+        known = self.engine.profiles.get(profile)
+        return [spec for name, spec in self.actions.items() if known is not None and name in known.tools]

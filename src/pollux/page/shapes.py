@@ -1,0 +1,100 @@
+"""What a page sends and gets, as types. A client may pass over what it does not know."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Json = Any
+Text = Annotated[str, Meta(max_length=100_000)]
+
+
+class Camel(Struct, rename="camel", kw_only=True, frozen=True):
+    """Python's names here, JavaScript's on the wire."""
+
+
+class Strict(Camel, forbid_unknown_fields=True, frozen=True):
+    """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
+
+
+class SessionBody(Strict, frozen=True):
+    """Who comes. With `userToken`, a JWT that the site signed, its subject is who."""
+
+    profile: Annotated[str, Meta(max_length=64)] | None = None
+    user_token: Annotated[str, Meta(max_length=8192)] | None = None
+
+
+class SessionAnswer(Camel, frozen=True):
+    """A visitor's token, for this page and this agent."""
+
+    token: str
+    expires_at: str
+    ok: bool = True
+
+
+class SendBody(Strict, frozen=True):
+    """What the user says, with all that was said, what the page offers and what it shows."""
+
+    message: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    history: list[Json] = []
+    tool_definitions: list[Json] = []
+    page_state: Json = None
+
+
+class SubmitBody(Strict, frozen=True):
+    """What came of the calls that the page was given."""
+
+    results: list[Json] = []
+    history: list[Json] = []
+    tool_definitions: list[Json] = []
+    page_state: Json = None
+
+
+class PendingCall(Camel, frozen=True):
+    """A call for the page to execute, once."""
+
+    id: str
+    name: str
+    args: dict[str, Json]
+    category: Literal["page-automation"] = "page-automation"
+    deadline: str | UnsetType = UNSET
+
+
+class Question(Camel, frozen=True):
+    """What a person has to answer before the server acts."""
+
+    id: str
+    tool: str
+    reason: str
+    preview: str
+    args: dict[str, Json]
+    args_hash: str
+    expires_at: str
+
+
+class Response(Camel, tag_field="type", tag="response", frozen=True):
+    """The agent's answer. `code` says why, where it stopped before it was done."""
+
+    message: str
+    history: list[Json]
+    run_id: str
+    code: str | UnsetType = UNSET
+
+
+class ToolCalls(Camel, tag_field="type", tag="tool-calls", frozen=True):
+    """Calls for the page. Results go to submit-tool-results, with this history."""
+
+    calls: list[PendingCall]
+    history: list[Json]
+    run_id: str
+
+
+class ApprovalRequired(Camel, tag_field="type", tag="approval-required", frozen=True):
+    """Questions for the user. When they are answered, submit-tool-results goes on, with this history."""
+
+    approvals: list[Question]
+    calls: list[PendingCall]
+    history: list[Json]
+    run_id: str
+
+
+Told = Response | ToolCalls | ApprovalRequired

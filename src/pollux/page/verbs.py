@@ -1,0 +1,193 @@
+"""A page's two verbs: say something, and tell what came of the calls. Each message is an ordinary run.
+
+The conversation is the page's to keep; what it brings back is believed because it is sealed. The same request asked
+again finds the run that it began, and gets the answer that was recorded: nothing is done twice.
+"""
+
+import hashlib
+import hmac
+import json
+from contextlib import suppress
+from itertools import count
+
+from pollux.asgi.errors import HttpError
+from pollux.asgi.visits import Visit
+from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy
+from pollux.core.frozen import frozen
+from pollux.core.ids import RunId, ThreadId
+from pollux.core.messages import JSON, Message
+from pollux.core.page import Page
+from pollux.core.run import Run
+from pollux.engine.engine import Start
+from pollux.page.answers import told, waiting_calls
+from pollux.page.declared import Declared, declared, tools_hash
+from pollux.page.own import own_answer
+from pollux.page.prompt import system_prompt
+from pollux.page.results import answers
+from pollux.page.runtime import PageRuntime
+from pollux.page.seal import Holder, Opened, opened
+from pollux.page.shapes import SendBody, SubmitBody, Told
+from pollux.page.state import READ
+
+DOOR = "page"
+KEEP_SECONDS = 600.0
+"""How long after a run's end its answer can be asked for again. Then what was said is dropped; the page has it."""
+
+
+@frozen
+class Exchange:
+    """One request, read: what was said before, what the page offers and shows, and the run that it is about."""
+
+    visit: Visit
+    before: Opened
+    offered: Declared
+    page: Page
+    state: JSON
+    tools_hash: str
+
+    @property
+    def holder(self) -> Holder:
+        return holder_of(self.visit)
+
+
+def holder_of(visit: Visit) -> Holder:
+    """Whom a history is given to."""
+    return Holder(visitor=visit.user, origin=visit.origin, profile=visit.profile)
+
+
+def read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
+    """What a request says. Raises ValidationError or Misfit where it is not to be believed."""
+    before = opened(body.history, holder=holder_of(visit), keys=runtime.keys, now=runtime.engine.clock.now())
+    offered = declared(body.tool_definitions, taken=tuple(runtime.engine.toolbox))
+    profile = runtime.engine.profiles.get(visit.profile)
+    prefix = profile.instructions if profile else ""
+    told_ = system_prompt(body.page_state, runtime.actions_of(visit.profile), prefix=prefix)
+    page = Page(told_, (READ, *offered.tools))
+    return Exchange(visit, before, offered, page, body.page_state, tools_hash(body.tool_definitions))
+
+
+async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run:
+    """The run that answers this message: a new one, or the one that the same request began before."""
+    for use in count():
+        run_id, request = _identity(runtime, exchange, body, use)
+        with suppress(NotFound):
+            return await runtime.engine.queries.run(run_id, exchange.visit.user)
+        await _leave_off(runtime, exchange)
+        try:
+            return await _start(runtime, exchange, body, run_id=run_id, request=request)
+        except (Conflict, ThreadBusy):
+            # The same request came twice at once; or long ago.
+            with suppress(NotFound):
+                return await runtime.engine.queries.run(run_id, exchange.visit.user)
+        if exchange.before.run_id is not None:
+            message = "this was answered before, and the answer is not kept any more. Begin a new conversation"
+            raise HttpError(409, "answer_gone", message)
+        # The first words of a conversation may be said again another day.
+    raise AssertionError("unreachable")
+
+
+async def _start(runtime: PageRuntime, exchange: Exchange, body: SendBody, *, run_id: RunId, request: str) -> Run:
+    visit, thread_id = exchange.visit, ThreadId("thr_" + run_id.removeprefix("run_"))
+    if history := whole(exchange.before.messages):
+        with suppress(Conflict):
+            await runtime.engine.threads.open(visit.user, history, thread_id=thread_id)
+    return await runtime.engine.start(
+        Start(
+            body.message,
+            user=visit.user,
+            thread_id=thread_id,
+            create=True,
+            profile=visit.profile,
+            door=DOOR,
+            origin=visit.origin,
+            run_id=run_id,
+            request=request,
+            page=exchange.page,
+            keep_seconds=KEEP_SECONDS,
+            live=True,
+        )
+    )
+
+
+async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) -> tuple[Run, int]:
+    """The run, after it was told what came of its calls, and how many facts it had before."""
+    engine, user, run_id = runtime.engine, exchange.visit.user, exchange.before.run_id
+    if run_id is None:
+        raise HttpError(400, "history_unsigned", "expected the history that came with the calls")
+    given = answers(body.results, pending=exchange.before.pending)
+    run = await engine.queries.run(run_id, user)
+    since, waiting = run.version, {action.id for action in waiting_calls(run)}
+    with suppress(Misfit):
+        # Where it has ended, what it came to is the answer. So is what a call came to that was answered before.
+        if run.is_open and exchange.page != run.page:
+            run = await engine.show(run_id, exchange.page, user=user)
+        for answer in given:
+            if answer.call_id in waiting:
+                error = str(answer.result) if answer.is_error else None
+                run = await engine.submit(answer.call_id, answer.result, user=user, error=error)
+    return run, since
+
+
+async def answer_own(runtime: PageRuntime, exchange: Exchange, run: Run) -> bool:
+    """Answer what the page need not, or must not. Whether there was something: then the run goes on."""
+    answers_ = [(action.id, own_answer(action, exchange.state)) for action in waiting_calls(run)]
+    for action_id, own in answers_:
+        if own is not None:
+            with suppress(Misfit):
+                await runtime.engine.submit(action_id, own.result, user=run.user, error=own.error)
+    return any(own is not None for _, own in answers_)
+
+
+async def settled(runtime: PageRuntime, exchange: Exchange, run_id: RunId) -> Run:
+    """The run, once only the page or the user can bring it on, or it has ended."""
+    while True:
+        run = await runtime.engine.wait_settled(run_id)
+        if not await answer_own(runtime, exchange, run):
+            return run
+
+
+async def answered(runtime: PageRuntime, exchange: Exchange, run: Run) -> Told:
+    """What to tell the page."""
+    # As it was brought when the run began: a page may have more to say by now, but the run does not know of it.
+    before = tuple(await runtime.engine.queries.messages(run.thread_id, run.user))[: run.head]
+    return told(
+        runtime,
+        run,
+        holder=exchange.holder,
+        before=before,
+        tools_hash=exchange.tools_hash,
+        names=exchange.offered.names,
+    )
+
+
+async def _leave_off(runtime: PageRuntime, exchange: Exchange) -> None:
+    """Whoever says something new does not wait for what was asked of the page before."""
+    run_id = exchange.before.run_id
+    if run_id is None:
+        return
+    with suppress(NotFound, Misfit):
+        run = await runtime.engine.queries.run(run_id, exchange.visit.user)
+        if run.is_open:
+            await runtime.engine.cancel(run_id, by=exchange.visit.user, user=exchange.visit.user)
+
+
+def whole(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Up to calls that were never answered in full: no provider would take them."""
+    for number, message in enumerate(messages):
+        following = messages[number + 1] if number + 1 < len(messages) else None
+        results = len(following.parts) if following and following.role == "tool" else 0
+        if message.calls and results < len(message.calls):
+            return messages[:number]
+    return messages
+
+
+def _identity(runtime: PageRuntime, exchange: Exchange, body: SendBody, use: int) -> tuple[RunId, str]:
+    """The id of the run that this very request begins, and a digest of the request."""
+    asked = json.dumps(
+        [exchange.visit.user, exchange.visit.origin, exchange.visit.profile, body.message, body.history,
+         body.tool_definitions, body.page_state],
+        sort_keys=True,
+    )  # fmt: skip
+    request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+    mark = hmac.digest(runtime.keys[-1], f"pollux page run {use} {request}".encode(), "sha256").hex()
+    return RunId(f"run_{mark[:24]}"), request

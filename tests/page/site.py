@@ -1,0 +1,127 @@
+"""A server with a page's door, in the test's own loop, and a page that talks to it."""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from tests.http.site import TOKENS, settings_in
+
+from pollux.asgi.credentials import authority_of
+from pollux.asgi.listening import listening
+from pollux.bootstrap import Fixed, make_engine, seal_keys
+from pollux.core.ids import UserId
+from pollux.core.profile import Limits, Profile
+from pollux.core.redact import Secret
+from pollux.core.tools import Tool
+from pollux.engine.engine import Engine
+from pollux.engine.model import Provider
+from pollux.engine.ports import Clock, Store
+from pollux.page.jay import JayActions
+from pollux.page.runtime import PageRuntime
+from pollux.page.table import PageDoor
+from pollux.serve import application
+from pollux.stores.memory import MemoryStore
+from pollux.tools.actions import ActionRegistry
+
+CLICK = {
+    "name": "click-buy",
+    "description": "Click on Buy",
+    "inputSchema": {"type": "object", "properties": {"coordinate": {"type": "string"}}},
+    "category": "page-automation",
+}
+
+
+@dataclass
+class Page:
+    """A page with one visitor: it keeps the history, and knows what it shows."""
+
+    url: str
+    http: aiohttp.ClientSession
+    token: str = ""
+    origin: str = ""
+    tools: list[dict[str, Any]] = field(default_factory=lambda: [CLICK])
+    state: Any = field(default_factory=lambda: {"viewState": {"title": "Mugs"}})
+    history: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    async def post(self, path: str, body: object, **headers: str) -> tuple[int, Any]:
+        given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        given |= {"Origin": self.origin} if self.origin else {}
+        async with self.http.post(self.url + path, json=body, headers={**given, **headers}) as response:
+            return response.status, await response.json()
+
+    async def open(self, **body: Any) -> "Page":
+        status, told = await self.post("/api/page/session", body)
+        assert status == 200, told
+        self.token = told["token"]
+        return self
+
+    async def say(self, message: str) -> dict[str, Any]:
+        return self._heard(await self.post("/api/page/send-message", self.sending(message)))
+
+    async def answer(self, *results: Mapping[str, Any]) -> dict[str, Any]:
+        return self._heard(await self.post("/api/page/submit-tool-results", self.submitting(*results)))
+
+    def sending(self, message: str) -> dict[str, Any]:
+        return {"message": message, **self._shown()}
+
+    def submitting(self, *results: Mapping[str, Any]) -> dict[str, Any]:
+        return {"results": list(results), **self._shown()}
+
+    def _shown(self) -> dict[str, Any]:
+        return {"history": self.history, "toolDefinitions": self.tools, "pageState": self.state}
+
+    def _heard(self, got: tuple[int, Any]) -> dict[str, Any]:
+        status, told = got
+        assert status == 200, told
+        self.history = told["history"]
+        return told
+
+
+@dataclass
+class PageSite:
+    url: str
+    engine: Engine
+    http: aiohttp.ClientSession
+
+    async def page(self, **body: Any) -> Page:
+        """Somebody new."""
+        return await Page(self.url, self.http).open(**body)
+
+
+@asynccontextmanager
+async def page_site(
+    path: Path,
+    provider: Provider,
+    *,
+    tools: Iterable[Tool] = (),
+    store: Store | None = None,
+    clock: Clock | None = None,
+    origins: Iterable[str] = (),
+    limits: Limits | None = None,
+    registry: ActionRegistry | None = None,
+) -> AsyncGenerator[PageSite]:
+    """A server whose agent for pages has these tools."""
+    settings, offered = settings_in(path), list(tools)
+    profile = Profile("page", tools=tuple(tool.spec.name for tool in offered), limits=limits or Limits(model_calls=8))
+    engine = make_engine(
+        store or MemoryStore(), Fixed(provider), tools=offered, profiles={"page": profile}, clock=clock
+    )
+    authority = authority_of(settings, [(UserId(name), Secret(token)) for name, token in TOKENS.items()])
+    assert authority.visits is not None
+    runtime = PageRuntime(
+        engine,
+        authority,
+        authority.visits,
+        seal_keys(settings),
+        frozenset(origins),
+        actions={tool.spec.name: tool.spec for tool in offered},
+    )
+    async with engine, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+        app = application(settings, engine, authority, page=PageDoor(runtime, JayActions(registry or ActionRegistry())))
+        async with listening(app, settings) as server:
+            yield PageSite(server.url, engine, http)
+            await engine.close()
+            await http.close()
