@@ -44,7 +44,7 @@ format: $(READY) ## Rewrite the source in the house's format
 .PHONY: test
 test: lint ## Everything that must hold before a change is sent
 	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
-	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
+	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py
 	@tail -n 1 $(TEST_LOG)
 

@@ -47,7 +47,8 @@ ODD_VALUES: list[Any] = [
 
 def judged(tools: Toolbox, name: str, args: Any) -> None:
     """What a call goes through before anybody is asked, and what follows where they agree."""
-    began = time.monotonic()
+    # The thread's own time: what else the machine does meanwhile is not this code's doing.
+    began = time.thread_time()
     with suppress(ValidationError):
         prepared = tools.prepare(name, args)
         tool = tools[name]
@@ -60,7 +61,7 @@ def judged(tools: Toolbox, name: str, args: Any) -> None:
             message.build(prepared, marks={"X-Pollux-Action": "0" * 40})
         else:
             event.resource(prepared, id="0" * 52)
-    assert time.monotonic() - began < LONGEST, (name, str(args)[:100])
+    assert time.thread_time() - began < LONGEST, (name, str(args)[:100])
 
 
 @pytest.fixture(scope="module")
