@@ -1,5 +1,6 @@
 """What commands have in common that go on until they are told to stop: their log, their files, their end."""
 
+import argparse
 import asyncio
 import logging
 import os
@@ -15,6 +16,14 @@ from pollux.core.redact import Secret
 MOST_FILES = 65_536
 """As many files and connections as we ask for, where the system lets us have them."""
 LEVELS = {"error": logging.ERROR, "warn": logging.WARNING, "info": logging.INFO, "debug": logging.DEBUG}
+
+
+def add_common(parser: argparse.ArgumentParser, *, store: str) -> None:
+    """The arguments that all of them take."""
+    parser.add_argument("--model", metavar="NAME", help="for profiles that name none")
+    parser.add_argument("--store", metavar=store, help="another store than the configured one")
+    parser.add_argument("--config", metavar="FILE", help="another configuration file")
+    parser.add_argument("--log-level", choices=tuple(LEVELS), default="info", help="default: info")
 
 
 def until_told() -> asyncio.Event:

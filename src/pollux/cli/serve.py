@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pollux.asgi.credentials import Credentials, credentials_of, secrets_of, token_file
-from pollux.cli.lasting import LEVELS, log_to_stderr, make_room, until_told
+from pollux.cli.lasting import add_common, log_to_stderr, make_room, until_told
 from pollux.cli.outlet import Closed, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
 from pollux.cli.streams import fill_gaps
@@ -79,11 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--host", metavar="ADDRESS", help="default: 127.0.0.1; others need tokens or OIDC")
     parser.add_argument("--port", metavar="PORT", help="default: 8642; 0 takes any free one")
-    parser.add_argument("--model", metavar="NAME", help="for profiles that name none")
-    parser.add_argument("--store", metavar="PATH", help="another store than the configured one")
-    parser.add_argument("--config", metavar="FILE", help="another configuration file")
     parser.add_argument(
         "--concurrency", metavar="N", help="with PostgreSQL: so many runs at once while no worker is alive; default: 50"
     )
-    parser.add_argument("--log-level", choices=tuple(LEVELS), default="info", help="default: info")
+    add_common(parser, store="PATH")
     return parser

@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from pollux.cli.lasting import LEVELS, log_to_stderr, make_room, until_told
+from pollux.cli.lasting import add_common, log_to_stderr, make_room, until_told
 from pollux.cli.outlet import Closed, Outlet, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
 from pollux.cli.streams import complain, fill_gaps
@@ -68,8 +68,5 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--concurrency", metavar="N", help="so many runs at once; default: 50")
-    parser.add_argument("--model", metavar="NAME", help="for profiles that name none")
-    parser.add_argument("--store", metavar="URL", help="another store than the configured one")
-    parser.add_argument("--config", metavar="FILE", help="another configuration file")
-    parser.add_argument("--log-level", choices=tuple(LEVELS), default="info", help="default: info")
+    add_common(parser, store="URL")
     return parser
