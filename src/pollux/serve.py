@@ -9,23 +9,26 @@ import gc
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
 from pollux.asgi.auth import Authority, Verifier
 from pollux.asgi.credentials import Credentials, authority_of, secrets_of
 from pollux.asgi.door import LOOPBACK, Door, Pages, Rate, public
-from pollux.asgi.endpoint import nothing_there, routes_of
+from pollux.asgi.endpoint import Call, Endpoint, nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
+from pollux.asgi.openapi import document_of
 from pollux.bootstrap import seal_keys
 from pollux.config import Settings
 from pollux.engine.engine import Engine
-from pollux.http.openapi import DOCUMENT
+from pollux.http import table as http_table
 from pollux.http.runtime import Runtime, as_it_is
-from pollux.http.table import ENDPOINTS
+from pollux.http.shapes import ErrorAnswer
 from pollux.page import table as page_table
 from pollux.page.jay import JayActions
 from pollux.page.jay_route import PREFIX as JAY
@@ -38,7 +41,24 @@ if TYPE_CHECKING:
 
 COLLECT = (5_000, 20, 20)
 """How seldom garbage is looked for: hundreds of streams make much that is no garbage, and everybody waits meanwhile."""
-PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, *page_table.ENDPOINTS, DOCUMENT) if endpoint.public)
+ENDPOINTS = (*http_table.ENDPOINTS, *page_table.ENDPOINTS)
+"""Every route of every door."""
+
+
+@cache
+def document() -> str:
+    """What there is, as OpenAPI. `schema/openapi.json` is that text."""
+    return document_of(ENDPOINTS, ErrorAnswer)
+
+
+async def _answer_document(runtime: object, call: Call) -> Response:
+    return Response(document(), media_type="application/json")
+
+
+DOCUMENT = Endpoint(
+    method="GET", path="/openapi.json", handler=_answer_document, public=True, summary="What there is, as OpenAPI"
+)
+PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpoint.public)
 
 
 @asynccontextmanager
@@ -85,7 +105,7 @@ def application(
         public_url=settings.public_url,
         google=google,
     )
-    routes = routes_of((*ENDPOINTS, DOCUMENT), runtime)
+    routes = routes_of((*http_table.ENDPOINTS, DOCUMENT), runtime)
     if page is not None:
         routes += page_table.routes(page, secure=runtime.secure_cookies)
     router = Router(routes, redirect_slashes=False, default=nothing_there)

@@ -8,9 +8,14 @@ from typing import Any
 import jsonschema_rs
 
 from pollux.cli.schema import schema
-from pollux.http.openapi import document
+from pollux.serve import document
 
-STREAMS = {"/api/agent/run/stream": "RunLine", "/api/agent/runs/{id}/events": "JournalLine"}
+STREAMS = {
+    "/api/agent/run/stream": "RunLine",
+    "/api/agent/runs/{id}/events": "JournalLine",
+    "/api/page/send-message/stream": "PageLine",
+    "/api/page/submit-tool-results/stream": "PageLine",
+}
 
 
 def check_answer(method: str, target: str, status: int, media: str, body: Any) -> None:
@@ -20,13 +25,13 @@ def check_answer(method: str, target: str, status: int, media: str, body: Any) -
     if told is None:
         # There is nothing here to describe: what comes back can only be an error.
         assert status >= 400, (method, target, status)
-        _validator("#/components/schemas/ErrorAnswer").validate(body)
+        _validator('{"$ref": "#/components/schemas/ErrorAnswer"}').validate(body)
         return
     assert str(status) in told["responses"], (method, path, status, body)
     content = told["responses"][str(status)]["content"]
     assert media in content, (method, path, media)
     if media == "application/json":
-        _validator(content[media]["schema"]["$ref"]).validate(body)
+        _validator(json.dumps(content[media]["schema"])).validate(body)
 
 
 def check_line(target: str, line: dict[str, Any]) -> None:
@@ -53,8 +58,8 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
 
 
 @cache
-def _validator(ref: str) -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"$ref": ref, "components": _document()["components"]})
+def _validator(schema: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for({**json.loads(schema), "components": _document()["components"]})
 
 
 @cache

@@ -20,9 +20,10 @@ from typing import Any, Self
 import aiohttp
 from tests.http.conform import check_answer, check_line
 
+from pollux.asgi.auth import Authority
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import Listening, listening
-from pollux.bootstrap import Fixed, make_engine
+from pollux.bootstrap import Fixed, make_engine, seal_keys
 from pollux.config import Settings, read_settings
 from pollux.core.ids import UserId
 from pollux.core.policy import Rule
@@ -32,8 +33,12 @@ from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.model import Provider
 from pollux.engine.ports import Clock, Store
+from pollux.page.jay import JayActions
+from pollux.page.runtime import PageRuntime
+from pollux.page.table import PageDoor
 from pollux.serve import application
 from pollux.stores.memory import MemoryStore
+from pollux.tools.actions import ActionRegistry
 
 TOKENS = {"ada": "token-of-ada-0123456789", "bob": "token-of-bob-0123456789"}
 PATIENCE = 60.0
@@ -179,12 +184,30 @@ async def site(
     )
     tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
     async with engine, aiohttp.ClientSession() as http:
-        app = application(settings, engine, authority_of(settings, tokens))
+        authority = authority_of(settings, tokens)
+        page = page_door(settings, engine, authority, tools=offered) if "page" in profiles else None
+        app = application(settings, engine, authority, page=page)
         async with listening(app, settings) as server:
             yield Site(server.url, engine, http, server)
             await engine.close()
             # Hung up first: the server then has nobody left to wait for.
             await http.close()
+
+
+def page_door(
+    settings: Settings,
+    engine: Engine,
+    authority: Authority,
+    *,
+    tools: Iterable[Tool] = (),
+    origins: Iterable[str] = (),
+    registry: ActionRegistry | None = None,
+) -> PageDoor:
+    """The door for pages, over an engine whose profile "page" may call these."""
+    assert authority.visits is not None
+    actions = {tool.spec.name: tool.spec for tool in tools}
+    runtime = PageRuntime(engine, authority, authority.visits, seal_keys(settings), frozenset(origins), actions=actions)
+    return PageDoor(runtime, JayActions(registry or ActionRegistry()))
 
 
 class Process:

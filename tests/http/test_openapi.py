@@ -25,8 +25,7 @@ from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
 from pollux.http.journal import line_of
 from pollux.http.lines import JOURNAL_LINES, RUN_LINES
-from pollux.http.openapi import document
-from pollux.http.table import ENDPOINTS
+from pollux.serve import ENDPOINTS, document
 from pollux.testing import Answer
 from pollux.testing import scripted as model
 from pollux.testing.store_lab import EVERY_EVENT

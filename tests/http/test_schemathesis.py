@@ -31,7 +31,8 @@ from schemathesis.specs.openapi.checks import (
 from tests.http.endless import LONGEST, Endless, note
 from tests.http.site import TOKENS, site
 
-from pollux.http.openapi import document
+from pollux.core.profile import Limits, Profile
+from pollux.serve import document
 from pollux.stores.sqlite import SqliteStore
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -78,10 +79,19 @@ class Visitor:
             case.path_parameters["id"] = self._id(case.method, case.path)
         if isinstance(case.body, dict):
             known = {"approvalId": self._run["approvals"][0]["id"], "threadId": self._run["threadId"]}
-            known |= {"token": TOKENS["ada"], "profile": "default"}
+            known |= {"token": TOKENS["ada"], "profile": "page" if "/page/" in case.path else "default"}
+            known |= self._page(case.path)
             case.body |= {name: known[name] for name in known.keys() & case.body.keys()}
         if "token" in case.query:
             case.query["token"] = TOKENS["ada"]
+
+    def _page(self, path: str) -> dict[str, Any]:
+        """What a page that has talked before would bring along."""
+        if "/api/page/s" not in path:
+            return {}
+        shown: dict[str, Any] = {"toolDefinitions": [], "pageState": {"title": f"Mugs {next(self._numbers)}"}}
+        told = self._post("/api/page/send-message", {"message": "ask" if "submit" in path else "hello", **shown})
+        return {"history": told["history"], "results": [], "userToken": None, **shown}
 
     def _id(self, method: str, path: str) -> str:
         match [method, *path.split("/")[3:]]:
@@ -128,7 +138,9 @@ def server(path: Path) -> Generator[str]:
 
     async def serve() -> None:
         store = SqliteStore(path / "pollux.db", key=b"k" * 32)
-        async with site(path, Endless(), tools=[note()], store=store, burst=10**9, requests_per_minute=10**12) as here:
+        profiles = {name: Profile(name, tools=("note",), limits=Limits(model_calls=3)) for name in ("default", "page")}
+        limits: dict[str, Any] = {"burst": 10**9, "requests_per_minute": 10**12}
+        async with site(path, Endless(), tools=[note()], store=store, profiles=profiles, **limits) as here:
             found.put(here.url)
             await stop.wait()
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.http.site import TOKENS, settings_in
+from tests.http.conform import check_answer
+from tests.http.site import TOKENS, page_door, settings_in
 
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
-from pollux.bootstrap import Fixed, make_engine, seal_keys
+from pollux.bootstrap import Fixed, make_engine
 from pollux.core.ids import UserId
 from pollux.core.profile import Limits, Profile
 from pollux.core.redact import Secret
@@ -19,9 +20,6 @@ from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.model import Provider
 from pollux.engine.ports import Clock, Store
-from pollux.page.jay import JayActions
-from pollux.page.runtime import PageRuntime
-from pollux.page.table import PageDoor
 from pollux.serve import application
 from pollux.stores.memory import MemoryStore
 from pollux.tools.actions import ActionRegistry
@@ -50,7 +48,10 @@ class Page:
         given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         given |= {"Origin": self.origin} if self.origin else {}
         async with self.http.post(self.url + path, json=body, headers={**given, **headers}) as response:
-            return response.status, await response.json()
+            told = await response.json()
+            if not path.startswith("/_jay/"):
+                check_answer("POST", path, response.status, response.content_type, told)
+            return response.status, told
 
     async def open(self, **body: Any) -> "Page":
         status, told = await self.post("/api/page/session", body)
@@ -110,17 +111,9 @@ async def page_site(
         store or MemoryStore(), Fixed(provider), tools=offered, profiles={"page": profile}, clock=clock
     )
     authority = authority_of(settings, [(UserId(name), Secret(token)) for name, token in TOKENS.items()])
-    assert authority.visits is not None
-    runtime = PageRuntime(
-        engine,
-        authority,
-        authority.visits,
-        seal_keys(settings),
-        frozenset(origins),
-        actions={tool.spec.name: tool.spec for tool in offered},
-    )
+    page = page_door(settings, engine, authority, tools=offered, origins=origins, registry=registry)
     async with engine, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
-        app = application(settings, engine, authority, page=PageDoor(runtime, JayActions(registry or ActionRegistry())))
+        app = application(settings, engine, authority, page=page)
         async with listening(app, settings) as server:
             yield PageSite(server.url, engine, http)
             await engine.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 from tests.engine.builders import TO_BOB, FakeTool, mail
+from tests.http.conform import check_line
 from tests.page.site import CLICK, Page, page_site
 
 from pollux.core.messages import ToolResult
@@ -309,4 +310,7 @@ async def _lines(page: Any, path: str, body: object) -> list[dict[str, Any]]:
     headers = {"Authorization": f"Bearer {page.token}"}
     async with page.http.post(page.url + path, json=body, headers=headers) as response:
         assert response.status == 200, await response.text()
-        return [json.loads(line) async for line in response.content]
+        told = [json.loads(line) async for line in response.content]
+    for line in told:
+        check_line(path, line)
+    return told

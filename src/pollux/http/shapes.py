@@ -4,22 +4,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from pollux.asgi.shapes import Camel, Id, Strict
+
 LONGEST_PROMPT = 200_000
 LONGEST_TEXT = 10_000
 
-Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Limit = Annotated[int, Meta(ge=1, le=100)]
 Status = Literal["completed", "awaiting_confirmation", "failed"]
 State = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
 ActionState = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
-
-
-class Camel(Struct, rename="camel", kw_only=True, frozen=True):
-    """Python's names here, JavaScript's on the wire."""
-
-
-class Strict(Camel, forbid_unknown_fields=True, frozen=True):
-    """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
 
 
 # What is asked.

@@ -2,18 +2,21 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, UnsetType
+
+from pollux.asgi.shapes import (
+    Camel,
+    DeltaLine,
+    ErrorLine,
+    Id,
+    Line,
+    RestartLine,
+    Strict,
+    ThoughtLine,
+    ToolCallLine,
+)
 
 Json = Any
-Text = Annotated[str, Meta(max_length=100_000)]
-
-
-class Camel(Struct, rename="camel", kw_only=True, frozen=True):
-    """Python's names here, JavaScript's on the wire."""
-
-
-class Strict(Camel, forbid_unknown_fields=True, frozen=True):
-    """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
 
 
 class SessionBody(Strict, frozen=True):
@@ -98,3 +101,24 @@ class ApprovalRequired(Camel, tag_field="type", tag="approval-required", frozen=
 
 
 Told = Response | ToolCalls | ApprovalRequired
+
+
+class BegunLine(Line, tag="status", frozen=True):
+    """The first line of a stream: the agent is at it, and this is its run."""
+
+    status: Literal["planning"]
+    run_id: Id
+
+
+PAGE_LINES = (
+    BegunLine,
+    DeltaLine,
+    ThoughtLine,
+    ToolCallLine,
+    RestartLine,
+    ErrorLine,
+    Response,
+    ToolCalls,
+    ApprovalRequired,
+)
+"""What a page's stream is made of. The last line is what the other routes answer, or an error."""

@@ -1,4 +1,4 @@
-"""What is told over HTTP, as schemas: the OpenAPI document, and the lines of the two kinds of streams."""
+"""What is told over HTTP, as schemas: the OpenAPI document, and the lines of the three kinds of streams."""
 
 import json
 from dataclasses import field, fields, make_dataclass
@@ -7,16 +7,19 @@ from typing import Any, Final, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from pollux.asgi.openapi import filled
 from pollux.cli.schema.events import DRAFT, Schema, ref, require_type
 from pollux.core.events import EVENT_TYPES
 from pollux.core.messages import Message, Part
 from pollux.core.run import Compressed
 from pollux.http.lines import JOURNAL_LINES, RUN_LINES
-from pollux.http.openapi import document, filled
+from pollux.page.shapes import PAGE_LINES
+from pollux.serve import document
 
 SAID: Final = (Message, Compressed)
 """Classes that hold what was said. msgspec knows no unions of dataclasses, so where these stand is told here."""
-LINE_NAMES: Final = tuple(dict.fromkeys(line.__name__ for line in (*RUN_LINES, *JOURNAL_LINES)))
+EVERY_LINE: Final = tuple(dict.fromkeys((*RUN_LINES, *JOURNAL_LINES, *PAGE_LINES)))
+LINE_NAMES: Final = frozenset(line.__name__ for line in EVERY_LINE)
 
 
 def openapi() -> Schema:
@@ -25,17 +28,19 @@ def openapi() -> Schema:
 
 
 def http_lines() -> Schema:
-    """Every line of a run's stream (`RunLine`) and of a journal's (`JournalLine`)."""
-    _, lines = msgspec.json.schema_components((*RUN_LINES, *JOURNAL_LINES))
+    """Every line of a run's stream (`RunLine`), of a journal's (`JournalLine`) and of a page's (`PageLine`)."""
+    _, lines = msgspec.json.schema_components(EVERY_LINE)
     events = _events()
     told = {name: _told(name) for name in EVENT_TYPES}
     return {
         "$schema": DRAFT,
         "title": "A line of a stream over HTTP",
-        "description": "RunLine: POST /api/agent/run/stream. JournalLine: GET /api/agent/runs/{id}/events.",
-        "anyOf": [ref("RunLine"), ref("JournalLine")],
+        "description": "RunLine: POST /api/agent/run/stream. JournalLine: GET /api/agent/runs/{id}/events. "
+        "PageLine: POST /api/page/send-message/stream and /api/page/submit-tool-results/stream.",
+        "anyOf": [ref("RunLine"), ref("JournalLine"), ref("PageLine")],
         "$defs": {
             "RunLine": {"anyOf": [ref(line.__name__) for line in RUN_LINES]},
+            "PageLine": {"anyOf": [ref(line.__name__) for line in PAGE_LINES]},
             "JournalLine": {"anyOf": [ref(line.__name__) for line in JOURNAL_LINES] + [*told.values()]},
             **{name: _line(lines[name]) if name in LINE_NAMES else filled(lines[name]) for name in sorted(lines)},
             **dict(sorted(events.items())),

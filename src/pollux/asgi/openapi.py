@@ -3,17 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
-from starlette.responses import Response
 
 from pollux._version import __version__
-from pollux.asgi.endpoint import Call, Endpoint
+from pollux.asgi.endpoint import Endpoint
 from pollux.asgi.ndjson import NDJSON
-from pollux.http.shapes import ErrorAnswer
-from pollux.http.table import ENDPOINTS
 
 Json = dict[str, Any]
 
@@ -26,28 +22,18 @@ REASONS = {
     409: "It does not fit what is there; the code says why",
     413: "The body is too large",
     429: "Too many requests, or a budget is spent; Retry-After says when to come again",
+    502: "The agent could not answer: its model failed, or what it needs; the code says which",
     503: "On its way out, or the store is in trouble; try again",
 }
 COMPONENT = "#/components/schemas/{name}"
-LINES = "Lines as they happen, each one a JSON object: schema/http-lines.json tells their shapes"
+LINES = "Lines as they happen, each one a JSON object: schema/http-lines.json tells the shapes of all"
 MOVED = "The same, and Location leads there"
 OK = {200: "Done", 201: "Made", 303: "Signed in; on to the first page"}
 
 
-@cache
-def document() -> str:
-    """The whole document as JSON text."""
-    return json.dumps(_document(ENDPOINTS), indent=2) + "\n"
-
-
-async def answer_document(runtime: object, call: Call) -> Response:
-    """The document, for whoever asks."""
-    return Response(document(), media_type="application/json")
-
-
-DOCUMENT = Endpoint(
-    method="GET", path="/openapi.json", handler=answer_document, public=True, summary="What there is, as OpenAPI"
-)
+def document_of(endpoints: Sequence[Endpoint], error: type[Any]) -> str:
+    """The whole document as JSON text. `error` is the shape of every refusal."""
+    return json.dumps(_document(endpoints, error), indent=2) + "\n"
 
 
 def filled(definition: Json) -> Json:
@@ -60,15 +46,15 @@ def filled(definition: Json) -> Json:
     return {**definition, "properties": told, "required": always} if members else definition
 
 
-def _document(endpoints: Sequence[Endpoint]) -> Json:
+def _document(endpoints: Sequence[Endpoint], error: type[Any]) -> Json:
     bodies = [row.body for row in endpoints if row.body is not None]
     answers = [row.returns for row in endpoints if row.returns is not None]
     _, taken = msgspec.json.schema_components(bodies, ref_template=COMPONENT)
-    _, given = msgspec.json.schema_components((*answers, ErrorAnswer), ref_template=COMPONENT)
+    _, given = msgspec.json.schema_components((*answers, error), ref_template=COMPONENT)
     components = {**taken, **{name: filled(definition) for name, definition in given.items()}}
     paths: dict[str, Json] = {}
     for row in endpoints:
-        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row)
+        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, error)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Pollux", "version": __version__, "description": "Runs, approvals, grants and the audit."},
@@ -84,7 +70,7 @@ def _document(endpoints: Sequence[Endpoint]) -> Json:
     }
 
 
-def _operation(row: Endpoint) -> Json:
+def _operation(row: Endpoint, error: type[Any]) -> Json:
     operation: Json = {
         "operationId": f"{row.method.lower()}{re.sub(r'[^A-Za-z0-9]+', '_', row.path)}".strip("_"),
         "summary": row.summary,
@@ -99,7 +85,7 @@ def _operation(row: Endpoint) -> Json:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(row.body)}}}
     usual = {400, 403, 429} if row.public else {400, 401, 403, 429, 503}
     for status in sorted({*usual, *row.errors, *((408, 413) if row.takes_body else ())}):
-        content: Json = {"application/json": {"schema": _ref(ErrorAnswer)}}
+        content: Json = {"application/json": {"schema": _ref(error)}}
         if row.also == "text/html":
             content["text/html"] = {"schema": {"type": "string"}}
         operation["responses"][str(status)] = {"description": REASONS[status], "content": content}
@@ -126,5 +112,8 @@ def _parameters(row: Endpoint) -> Iterator[Json]:
             yield {"name": name, "in": "query", "required": False, "schema": member}
 
 
-def _ref(kind: type[Any]) -> Json:
+def _ref(kind: Any) -> Json:
+    """Where a type is told. Of several, it is one."""
+    if kinds := get_args(kind):
+        return {"oneOf": [_ref(one) for one in kinds]}
     return {"$ref": COMPONENT.format(name=kind.__name__)}
