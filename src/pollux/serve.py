@@ -85,7 +85,7 @@ def page_of(settings: Settings, service: Service, authority: Authority) -> PageD
         service.page_profiles,
         {name: tool.spec for name, tool in service.actions.items()},
     )
-    return PageDoor(runtime, JayActions(service.registry))
+    return PageDoor(runtime, JayActions(service.registry, service.controls))
 
 
 def application(

@@ -32,6 +32,7 @@ from pollux.tools.actions import (
     read_plugin,
     registered_handlers,
 )
+from pollux.tools.actions.controls import Control, controls_of
 from pollux.tools.actions.registered import handler_for
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
@@ -66,6 +67,8 @@ class Service:
     page_origins: frozenset[str] = frozenset()
     """Pages elsewhere that may talk to them."""
     google: "Google | None" = None
+    controls: tuple[Control, ...] = ()
+    """What the site's contracts say of its pages' controls."""
 
 
 @asynccontextmanager
@@ -113,14 +116,29 @@ async def running_service(
             recovering = asyncio.create_task(_recover(engine))
             stack.push_async_callback(_stopped, recovering)
         page_profiles, origins = frozenset({PAGE, *project.rights.page_profiles}), project.rights.page_origins
-        yield Service(engine, registry, actions, page_profiles, frozenset(origins), google)
+        yield Service(
+            engine,
+            registry,
+            actions,
+            page_profiles,
+            frozenset(origins),
+            google,
+            controls_of(plugins_of(project.rights)),
+        )
+
+
+def plugins_of(rights: Rights) -> list[Plugin]:
+    """The site's plugins. Raises ConfigError."""
+    try:
+        return [read_plugin(folder) for folder in rights.page_plugins]
+    except ValidationError as problem:
+        raise ConfigError(str(problem)) from problem
 
 
 def registry_of(rights: Rights) -> ActionRegistry:
     """The site's actions: of its plugins, and those that a table names. Raises ConfigError."""
-    registry = ActionRegistry()
+    registry, plugins = ActionRegistry(), plugins_of(rights)
     try:
-        plugins = [read_plugin(folder) for folder in rights.page_plugins]
         # A plugin without a module describes what tables and packages bring.
         wanted = {entry.name for plugin in plugins if plugin.python is None for entry in plugin.actions}
         brought = registered_handlers(rights.actions, wanted=wanted)

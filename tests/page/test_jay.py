@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from pollux.core.errors import ModelError, PolluxError, ValidationError
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
-from pollux.page.jay import JayActions, RawInput, Verb
+from pollux.page.jay import DESCRIPTIONS, JayActions, RawInput, Verb
 from pollux.tools.actions import (
     ActionError,
     ActionMetadata,
@@ -28,6 +29,7 @@ from pollux.tools.actions import (
     query,
     read_plugin,
 )
+from pollux.tools.actions.controls import controls_of
 
 SECRET = "hunter2"
 
@@ -266,11 +268,37 @@ async def test_the_chats_own_actions_are_registered_and_described_and_no_model_h
     JayActions(registry)
     JayActions(registry)
     names = ["geminiAgent.sendMessage", "geminiAgent.submitToolResults"]
-    assert registry.get_names() == names
+    assert registry.get_names() == [DESCRIPTIONS, *names]
     assert [each.name for each in registry.get_actions_with_metadata()] == names
     assert action_tools(registry) == {}
     with pytest.raises(ActionError, match="for a page's chat"):
         await registry.execute(names[0], {"message": "", "history": [], "toolDefinitions": [], "pageState": {}}, ADA)
+
+
+async def test_jays_chat_is_told_what_contracts_say_of_a_pages_controls(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "plugin.yaml").write_text(
+        "name: shop\ncontracts:\n"
+        "  - {name: cart, contract: cart.jay-contract}\n"
+        "  - {name: gone, contract: gone.jay-contract}\n"
+        "  - {name: odd, contract: odd.jay-contract}\n"
+    )
+    (tmp_path / "odd.jay-contract").write_text("tags: [")
+    (tmp_path / "cart.jay-contract").write_text(
+        "name: cart\ntags:\n"
+        "  - {tag: title, type: data, description: Not a control}\n"
+        "  - {tag: pay, type: interactive, description: Pays what is in the cart}\n"
+        "  - {tag: quiet, type: interactive}\n"
+        "  - tag: lines\n    type: sub-contract\n    tags:\n"
+        "      - {tag: remove, type: [data, interactive], description: [Takes, out]}\n"
+    )
+    jay = JayActions(ActionRegistry(), controls_of([read_plugin(tmp_path)]))
+    told = await jay.answer(DESCRIPTIONS, "GET", {}, caller=ADA, agent=Chat())
+    words = [("pay", "Pays what is in the cart"), ("remove", "Takes out")]
+    data = [{"refName": name, "description": text} for name, text in words]
+    assert told == (200, {"success": True, "data": data})
+    assert ("gone.jay-contract" in caplog.text, "odd.jay-contract" in caplog.text) == (True, True)
 
 
 def test_a_site_may_not_take_the_names_of_the_chats_actions():

@@ -6,14 +6,15 @@ calls passes the gate, and that never comes this way.
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, cast
 
 from pollux.asgi.bodies import parsed
 from pollux.asgi.errors import rendered
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.messages import JSON
-from pollux.tools.actions import ActionError, ActionMetadata, ActionRegistry, Caller, Handler, action
+from pollux.tools.actions import ActionError, ActionMetadata, ActionRegistry, Caller, Handler, action, query
+from pollux.tools.actions.controls import Control
 from pollux.tools.actions.registry import INTERNAL, INVALID_INPUT, NOT_FOUND
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,9 @@ NOT_ALLOWED: Final = "METHOD_NOT_ALLOWED"
 REFUSED: Final = 422
 """What a handler says itself. All other codes are of those that serve it."""
 STATUSES: Final = {NOT_FOUND: 404, NOT_ALLOWED: 405, INVALID_JSON: 400, INVALID_INPUT: 400}
+
+DESCRIPTIONS: Final = "geminiAgent.getToolDescriptions"
+"""What Jay's chat asks first: words for the tools that it makes of a page's controls."""
 
 Verb = Literal["sendMessage", "submitToolResults"]
 RawInput = bytes | Mapping[str, str]
@@ -38,11 +42,12 @@ class Agent(Protocol):
 
 
 class JayActions:
-    """Answers for every action of a registry, and for the two of the agent, which it registers."""
+    """Answers for every action of a registry, and for those of the agent, which it registers."""
 
-    def __init__(self, registry: ActionRegistry) -> None:
-        """Raises ValidationError where the site has an action of the agent's name."""
+    def __init__(self, registry: ActionRegistry, controls: Sequence[Control] = ()) -> None:
+        """`controls` are what contracts say of a page's. Raises ValidationError for an action of the agent's name."""
         self._registry = registry
+        self._controls: JSON = [{"refName": one.name, "description": one.description} for one in controls]
         for handler, metadata in _OWN:
             if registry.get(handler.name) is not handler:
                 registry.register(handler, metadata)
@@ -57,6 +62,8 @@ class JayActions:
                 raise ActionError(NOT_FOUND, f"there is no action {name[:100]!r}", is_own=False)
             _check_method(handler, method)
             input = _read(raw_input, handler, self._registry.get_metadata(name))
+            if name == DESCRIPTIONS:
+                return 200, {"success": True, "data": self._controls}
             if name in _VERBS:
                 return 200, {"success": True, "data": await agent(_VERBS[name], _object(input))}
             return 200, {"success": True, "data": await self._registry.execute(name, input, caller)}
@@ -166,6 +173,11 @@ def _submit_tool_results(input: dict[str, Any]) -> Any:
     raise _elsewhere("geminiAgent.submitToolResults")
 
 
+@query(DESCRIPTIONS)
+def _get_tool_descriptions() -> Any:
+    raise _elsewhere(DESCRIPTIONS)
+
+
 def _elsewhere(name: str) -> ActionError:
     return ActionError("NOT_HERE", f"{name} is for a page's chat: it is called at /_jay/actions/{name}", is_own=False)
 
@@ -203,7 +215,8 @@ def _takes(first: str, schema: JSON) -> dict[str, JSON]:
     return {"type": "object", "properties": {first: schema, **_SEEN}, "required": [first, *_SEEN]}
 
 
-_OWN: Final[tuple[tuple[Handler[..., Any], ActionMetadata], ...]] = (
+_OWN: Final[tuple[tuple[Handler[..., Any], ActionMetadata | None], ...]] = (
+    (_get_tool_descriptions, None),
     (
         _send_message,
         ActionMetadata(
