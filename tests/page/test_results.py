@@ -52,3 +52,11 @@ REFUSED: list[tuple[Any, str]] = [
 def test_nothing_else_is_believed(results: Any, said: str):
     with pytest.raises(ValidationError, match=said):
         answers(results, pending=PENDING)
+
+
+def test_what_is_private_in_a_result_goes_no_further():
+    (answer,) = answers(
+        [{"callId": "a", "result": '{"password": "hunter2", "fields": [{"type": "password", "value": "x1"}]}'}],
+        pending={"a"},
+    )
+    assert answer.result == {"password": "[private]", "fields": [{"type": "password", "value": "[private]"}]}

@@ -114,6 +114,13 @@ def test_secrets_are_masked_by_their_names():
         {"private": True, "text": "hunter2"},
         {"password": {"value": "hunter2"}},
         {"passwords": 1, "confirm_password": ["hunter2"]},
+        {"name": "password", "value": "hunter2"},
+        {"label": "One-time code", "currentValue": "hunter2"},
+        {"refName": "cardNumber", "value": "hunter2"},
+        {"data-agent-private": "", "value": "hunter2"},
+        {"attributes": {"type": "password"}, "value": "hunter2"},
+        {"passwordField": "hunter2"},
+        {"pin": "hunter2"},
     ],
 )
 def test_secrets_are_masked_by_the_kind_of_their_field(field: dict[str, Any]):
@@ -121,7 +128,7 @@ def test_secrets_are_masked_by_the_kind_of_their_field(field: dict[str, Any]):
 
 
 def test_what_the_page_masked_stays_masked():
-    state = {"password": "[private]", "pin": "••••"}
+    state = {"password": "[private]", "word": "••••"}
     assert seen(state) == state
 
 

@@ -11,3 +11,5 @@ class Page:
     told: str = ""
     """In place of the profile's instructions: it holds what the page shows, and changes with it."""
     tools: tuple[ToolSpec, ...] = ()
+    private: tuple[str, ...] = ()
+    """The references of controls that hold the visitor's secrets: nothing is filled in there unasked."""

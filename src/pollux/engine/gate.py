@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import canonical, digest, normal
+from pollux.core.canonical import digest, normal
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import AuthError, ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
@@ -18,12 +18,14 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant
 from pollux.core.machine import conclude, pending
 from pollux.core.messages import JSON, ToolCall
+from pollux.core.page import Page
 from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
 from pollux.core.thread import sources_of
-from pollux.core.tools import Personal, Reconciled, Tool, ToolContext, ToolSpec
+from pollux.core.tools import Personal, Tool, ToolSpec
 from pollux.engine import schemas
+from pollux.engine.on_page import OnPage
 from pollux.engine.ports import Clock, Store
 
 logger = logging.getLogger(__name__)
@@ -99,12 +101,12 @@ class Gate:
         """Our tools, and those that the run's page brings."""
         if not run.page or not run.page.tools:
             return self.toolbox
-        key = tuple(spec.schema_hash for spec in run.page.tools)
+        key = (*(spec.schema_hash for spec in run.page.tools), "", *run.page.private)
         known = self._boxes.get(key)
         if known is None:
             if len(self._boxes) >= MAX_BOXES:
                 self._boxes.clear()
-            known = self._boxes[key] = self.toolbox.with_page(run.page.tools)
+            known = self._boxes[key] = self.toolbox.with_page(run.page)
         return known
 
     async def tools_for(self, run: Run) -> tuple[ToolSpec, ...]:
@@ -278,7 +280,7 @@ def _request_for(run: Run, tool: Tool, args: dict[str, JSON]) -> PolicyRequest:
         user=run.user,
         door=run.door,
         profile=run.profile,
-        tool=tool.spec,
+        tool=tool.asking(args) if isinstance(tool, OnPage) else tool.spec,
         args=args,
         subjects=tool.subjects(args),
         provenance=_provenance(run),
@@ -340,28 +342,6 @@ def _known(run: Run, action_id: ActionId) -> Action:
     return action
 
 
-@frozen
-class OnPage:
-    """A tool that a page brings. It is decided about here, and executed there."""
-
-    spec: ToolSpec
-
-    def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
-        return args
-
-    def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
-        return frozenset()
-
-    def preview(self, args: dict[str, JSON]) -> str:
-        return f"{self.spec.name} {canonical(args)}" if args else self.spec.name
-
-    async def run(self, context: ToolContext, args: dict[str, JSON]) -> object:
-        raise AssertionError("a page's tool runs in the page")
-
-    async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
-        return Reconciled("unknown")
-
-
 class Toolbox(Mapping[str, Tool]):
     """Tools by name. Two of one name are refused: the model could not tell them apart."""
 
@@ -385,15 +365,15 @@ class Toolbox(Mapping[str, Tool]):
         if isinstance(tool, Personal):
             self.personal[name] = tool
 
-    def with_page(self, specs: Iterable[ToolSpec]) -> "Toolbox":
+    def with_page(self, page: Page) -> "Toolbox":
         """These tools, and those that a page brings. Raises ValidationError for a schema that is none."""
         both = Toolbox()
         both._tools = dict(self._tools)
         both._validators = dict(self._validators)
         both.personal = self.personal
-        for spec in specs:
+        for spec in page.tools:
             if spec.name not in self._tools:
-                both.add(OnPage(spec))
+                both.add(OnPage(spec, frozenset(page.private)))
         return both
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:

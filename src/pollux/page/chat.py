@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from pollux.core.messages import JSON
+from pollux.core.private import kebab
 
 CONTROLS: Final = frozenset({"message-input", "send-message", "toggle-expand"})
 CONTAINERS: Final = frozenset({"gemini-chat", "pollux-chat"})
@@ -19,7 +20,6 @@ REFERENCES: Final = ("coordinate", "ref", "refName")
 _TELLING: Final = frozenset({"lastUserMessage", "lastAssistantMessage", "isExpanded"})
 """A page may call its chat as it likes; what the chat says of itself has these names."""
 _SEMANTIC: Final = re.compile(r"(?:click|fill|toggle|select)-(.+)")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
 def is_container(name: str, value: JSON) -> bool:
@@ -43,11 +43,6 @@ def is_own_tool(name: str) -> bool:
 def is_reached_by(args: Mapping[str, JSON]) -> bool:
     """Whether a call with these arguments would act upon the chat's own controls."""
     return any(is_own(args[name]) for name in REFERENCES if name in args)
-
-
-def kebab(name: str) -> str:
-    """`messageInput`, `message_input` and `MessageInput` are all `message-input`."""
-    return _HUMP.sub("-", name).strip("-").lower()
 
 
 def _steps(reference: JSON) -> list[str]:

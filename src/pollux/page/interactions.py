@@ -16,7 +16,11 @@ LARGEST: Final = 8_000
 
 def summary(state: JSON) -> str:
     """The interactions of a page's state, each as one line of JSON; empty where there are none."""
-    seen = visible(state)
+    return summary_of(visible(state))
+
+
+def summary_of(seen: JSON) -> str:
+    """The same, of what is visible."""
     found = _list(cast("Mapping[str, JSON]", seen).get("interactions")) if isinstance(seen, dict) else []
     lines: list[str] = []
     size = 0

@@ -5,22 +5,24 @@ private by its name, or because the field beside it says of what kind it is.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final, cast
 
 from pollux.core.messages import JSON
+from pollux.core.private import kebab, names_secret
+from pollux.engine.on_page import reference_of
 from pollux.page import chat
 
 PRIVATE: Final = "[private]"
 
 DEEPEST: Final = 100
+MOST_REFERENCES: Final = 200
+MOST_MEMBERS: Final = 20_000
 
-_SECRET: Final = re.compile(
-    r"(?:.+-)?(?:password|passwd|passphrase|passcode|pwd|pin-code|cvc|cvv|csc|cc-[a-z-]+|card-?number|credit-card"
-    r"|security-code|otp|one-time-code|ssn|client-secret|(?:access|refresh|session|auth|csrf|api)-(?:token|key))"
-    r"(?:-(?:confirm|confirmation|again|repeat|input|value|text))?-?[0-9]*"
-)
 _SECRET_KIND: Final = re.compile(r"password|(?:current|new)-password|one-time-code|cc-[a-z-]+")
+_MARKS: Final = ("private", "masked", "data-agent-private", "dataAgentPrivate", "agentPrivate")
+_VALUES: Final = frozenset({"value", "currentValue", "defaultValue", "current-value", "default-value"})
 _CONTENTS: Final = frozenset({"value", "current-value", "default-value", "text", "text-content"})
 
 
@@ -33,23 +35,57 @@ def visible(state: JSON) -> Any:
     return cast("JSON", state)
 
 
-def without_private(value: JSON, depth: int = 0) -> Any:
-    """The value without what is private: passwords, card numbers and codes, by their names or their fields' kinds."""
-    match value:
-        case dict() | list() if depth > DEEPEST:
-            return "…"
-        case dict():
+def without_private(value: JSON) -> Any:
+    """The value without what is private: passwords, card numbers and codes, by their names or their fields' kinds.
+
+    Of one that has very many members the rest is left out: whoever reads is one of many who wait.
+    """
+    return _Sieve(MOST_MEMBERS).through(value, 0)
+
+
+class _Sieve:
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def through(self, value: JSON, depth: int) -> Any:
+        match value:
+            case dict() | list() if depth > DEEPEST or self._left < 0:
+                return "…"
+            case dict():
+                members = cast("dict[str, JSON]", value)
+                self._left -= len(members)
+                hidden = _has_private_contents(members)
+                return {
+                    name: PRIVATE if _is_private(name, member, hidden) else self.through(member, depth + 1)
+                    for name, member in members.items()
+                    if not chat.is_container(name, member)
+                }
+            case list():
+                items = cast("list[JSON]", value)
+                self._left -= len(items)
+                return [self.through(item, depth + 1) for item in items]
+            case _:
+                return value
+
+
+def private_references(state: JSON) -> tuple[str, ...]:
+    """The references of those controls of which the page says that they are private."""
+    found = (reference_of(field.get(name)) for field in _private_fields(state) for name in chat.REFERENCES)
+    return tuple(sorted(set(islice(filter(None, found), MOST_REFERENCES))))
+
+
+def _private_fields(state: JSON) -> Iterator[Mapping[str, JSON]]:
+    waiting, left = [state], MOST_MEMBERS
+    while waiting and left > 0:
+        value = waiting.pop()
+        left -= 1
+        if isinstance(value, dict):
             members = cast("dict[str, JSON]", value)
-            hidden = _has_private_contents(members)
-            return {
-                name: PRIVATE if _is_private(name, member, hidden) else without_private(member, depth + 1)
-                for name, member in members.items()
-                if not chat.is_container(name, member)
-            }
-        case list():
-            return [without_private(item, depth + 1) for item in cast("list[JSON]", value)]
-        case _:
-            return value
+            if _has_private_contents(members):
+                yield members
+            waiting.extend(members.values())
+        elif isinstance(value, list):
+            waiting.extend(cast("list[JSON]", value))
 
 
 def _without_chat(interaction: JSON) -> JSON:
@@ -70,12 +106,18 @@ def _is_private(name: str, member: JSON, hidden: bool) -> bool:
     if isinstance(member, bool) or member in (None, "", [], {}):
         # That there is a password, or none yet, is no secret.
         return False
-    plain = chat.kebab(name[-200:])
-    return (hidden and plain in _CONTENTS) or _SECRET.fullmatch(plain) is not None
+    return (hidden and kebab(name) in _CONTENTS) or names_secret(name)
 
 
 def _has_private_contents(field: Mapping[str, JSON]) -> bool:
-    if field.get("private") is True or field.get("masked") is True:
+    """Whether a field says of itself that it is private: outright, by its kind, or by what it is called."""
+    attributes = field.get("attributes")
+    if isinstance(attributes, dict) and _has_private_contents(cast("dict[str, JSON]", attributes)):
+        return True
+    if any(field.get(mark) in (True, "", "true") for mark in _MARKS if mark in field):
         return True
     kinds = " ".join(str(field.get(name, ""))[:200] for name in ("type", "inputType", "autocomplete"))
-    return any(_SECRET_KIND.fullmatch(kind) for kind in kinds.lower().split())
+    if any(_SECRET_KIND.fullmatch(kind) for kind in kinds.lower().split()):
+        return True
+    names = (field.get(name) for name in ("name", "id", "label", "refName"))
+    return not field.keys().isdisjoint(_VALUES) and any(isinstance(each, str) and names_secret(each) for each in names)

@@ -10,8 +10,9 @@ from typing import Final
 
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolSpec
-from pollux.page.interactions import summary
-from pollux.page.state import shown
+from pollux.page.interactions import summary_of
+from pollux.page.private import visible
+from pollux.page.state import shown_of
 
 DEFAULT_PREFIX: Final = "You are a helpful assistant for this web application."
 _DATA: Final = (
@@ -26,8 +27,9 @@ _LAST: Final = (
 
 def system_prompt(state: JSON, actions: Sequence[ToolSpec] = (), *, prefix: str | None = None) -> str:
     """The whole text. `actions` are the server's, under the names by which the model calls them."""
-    lines = [(prefix or "").strip() or DEFAULT_PREFIX, "", "## Current Page State", _DATA, fenced(shown(state))]
-    if interactions := summary(state):
+    seen = visible(state)
+    lines = [(prefix or "").strip() or DEFAULT_PREFIX, "", "## Current Page State", _DATA, fenced(shown_of(seen))]
+    if interactions := summary_of(seen):
         lines += ["", "## Available Interactions", _DATA, fenced(interactions)]
     lines += ["", "## Available Server Actions", *map(_line, actions)]
     if not actions:

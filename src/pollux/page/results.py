@@ -8,6 +8,7 @@ from pollux.core.canonical import normal
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
+from pollux.page.private import without_private
 
 LARGEST: Final = 32_000
 """Characters of one result. What is longer reaches the model cut, as text that says so."""
@@ -54,6 +55,6 @@ def _value(result: JSON) -> JSON:
     if len(text) > LARGEST:
         return f"{text[:LARGEST]}… ({len(text) - LARGEST} more characters cut)"
     try:
-        return normal(json.loads(text))
+        return normal(without_private(json.loads(text)))
     except (ValueError, RecursionError, ValidationError):
         return text

@@ -61,7 +61,11 @@ _WIDER: Final = (_Bounds(50, 2_000, 200, 12), _Bounds(20, 1_000, 100, 10), *_TIG
 
 def shown(state: JSON, *, largest: int = LARGEST) -> str:
     """The state as JSON text of at most so many bytes: the first bounds under which it fits."""
-    seen = visible(state)
+    return shown_of(visible(state), largest=largest)
+
+
+def shown_of(seen: JSON, *, largest: int = LARGEST) -> str:
+    """The same, of what is visible."""
     if isinstance(seen, dict):
         # They have a summary of their own.
         seen = {name: value for name, value in cast("dict[str, JSON]", seen).items() if name != "interactions"}
