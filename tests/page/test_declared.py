@@ -139,7 +139,11 @@ BAD: list[tuple[Any, str]] = [
     ({"type": "object", "properties": {"a": {"$ref": "https://evil.example/s.json"}}}, "another document"),
     ({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}}, "another document"),
     ({"type": "object", "allOf": [{"$dynamicRef": "other.json#x"}]}, "another document"),
-    ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "not JSON Schema"),
+    ({"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}}, "must name a definition"),
+    ({"type": "object", "properties": {"a": {"$ref": "#"}}}, "must name a definition"),
+    ({"type": "object", "properties": {"a": {"$dynamicRef": "#/$defs/n"}}, "$defs": {"n": {}}}, "must name a"),
+    ({"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}}, "b": {}}}, "no other"),
+    ({"type": "object", "properties": {"a": {"$id": "http://x/", "$ref": "#/$defs/n"}}, "$defs": {"n": {}}}, "no $id"),
     (nested(12), "nests deeper than"),
     ({"type": "object", "properties": {"a": {"enum": ["x" * 100] * 100}}}, "larger than"),
 ]

@@ -37,6 +37,9 @@ def _not_fetched(uri: str) -> JSON:
 def _nearest(problem: Any) -> Any:
     """Of a union, what is wrong with the member that was meant: the one that is at least of the right type."""
     for branch in getattr(problem.kind, "context", ()):
+        if not branch:
+            # It fits, and so does another: one too many.
+            continue
         first = branch[0]
         if first.kind.name != "type" or len(first.instance_path) > len(problem.instance_path):
             return _nearest(first)

@@ -34,6 +34,7 @@ IN_CONTEXT: Final = frozenset({"get-page-state", "list-interactions"})
 
 _SEMANTIC: Final = re.compile(r"(?:click|fill|toggle)-.")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_PLAIN_REFERENCE: Final = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.-]+)")
 _REFS: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -152,14 +153,31 @@ def _schema(schema: JSON) -> Mapping[str, JSON]:
     for depth, key, value in _walk(members, 1):
         if depth > DEEPEST:
             raise ValidationError(f"its inputSchema nests deeper than {DEEPEST} levels")
-        if key in _REFS and isinstance(value, str) and not value.startswith("#"):
-            raise ValidationError("its inputSchema refers to another document; put what it needs under $defs")
+        if key in _REFS:
+            _check_reference(members, key, value)
+        if key in ("$id", "id") and isinstance(value, str):
+            # Inside of it, references would lead elsewhere than they seem to.
+            raise ValidationError("its inputSchema must have no $id")
     if len(_json(members)) > LARGEST_SCHEMA:
         raise ValidationError(f"its inputSchema is larger than {LARGEST_SCHEMA} bytes")
     from pollux.engine.schemas import validator
 
     validator(members)
     return members
+
+
+def _check_reference(schema: Mapping[str, JSON], key: str, reference: JSON) -> None:
+    """One step to a definition, and no further: a page could double the work with every step, or go round for ever."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        raise ValidationError("its inputSchema refers to another document; put what it needs under $defs")
+    place = _PLAIN_REFERENCE.fullmatch(reference)
+    target = _member(schema.get(place[1]), place[2]) if place else None
+    if key != "$ref" or target is None or any(inner in _REFS for _, inner, _ in _walk(target, 1)):
+        raise ValidationError(f"{reference[:80]!r} in its inputSchema must name a definition that refers to no other")
+
+
+def _member(value: JSON, name: str) -> JSON:
+    return cast("dict[str, JSON]", value).get(name) if isinstance(value, dict) else None
 
 
 def _without_chat(schema: dict[str, JSON]) -> dict[str, JSON]:

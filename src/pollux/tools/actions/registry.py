@@ -161,10 +161,11 @@ class ActionRegistry:
             check = self._checks.get(name, (None, None))[1]
             if check is not None:
                 schemas.check(check, given)
-        except ValidationError as problem:
-            logger.error("the answer of an action does not fit its schema")
+        except ValidationError:
+            # Not what was wrong with it: that would tell a part of the answer.
+            logger.error("the answer of %s does not fit its outputSchema", name)
             raise ActionError(
-                INVALID_OUTPUT, f"the answer of {name} does not fit its outputSchema: {problem}", is_own=False
+                INVALID_OUTPUT, f"the answer of {name} does not fit its outputSchema", is_own=False
             ) from None
         return given
 
