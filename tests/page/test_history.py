@@ -13,7 +13,7 @@ from tests.page.conversations import answer, conversation
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import Blob, FileRef, Message, Native, Part, Text, Thought, ToolCall, ToolResult, notice, user
-from pollux.page.history import LARGEST, MOST_MESSAGES, read, recent, write
+from pollux.page.history import LARGEST, MOST_MESSAGES, completed, read, recent, write
 
 
 def as_a_browser_would(value: Any) -> Any:
@@ -236,10 +236,39 @@ def test_of_a_long_conversation_the_newest_exchanges_that_fit_are_kept_whole():
     kept = recent(messages, most=10)
     assert kept == tuple(messages[-8:]) and kept[0].role == "user"
     assert len(json.dumps(write(recent(messages, largest=2_000)), separators=(",", ":"))) <= 2_000
-    assert recent(messages, largest=10) == ()
+    assert recent([]) == ()
 
 
 def _exchange(turn: int) -> list[Message]:
     call = ToolCall(f"c{turn}", "click", {})
     result = ToolResult(f"c{turn}", "click", "x" * 100)
     return [Message("assistant", (call,)), Message("tool", (result,)), Message("assistant", (Text("done"),))]
+
+
+def test_of_an_exchange_that_is_too_large_by_itself_the_long_texts_are_cut():
+    told = Message("assistant", (ToolCall("c1", "read", {"path": "/"}),))
+    results = Message("tool", (ToolResult("c1", "read", "r" * LARGEST),))
+    kept = recent([user("first"), user("read all"), told, results, Message("assistant", (Text("t" * LARGEST),))])
+    assert [message.role for message in kept] == ["user", "assistant", "tool", "assistant"]
+    assert "more characters cut" in kept[-1].text and kept[1] == told
+    assert read(write(kept)) == kept
+
+
+def test_of_an_exchange_with_more_calls_than_can_be_kept_the_users_words_are():
+    many = [Message("assistant", (Text("x"),))] * (MOST_MESSAGES + 1)
+    assert recent([user("go"), *many]) == (user("go"),)
+
+
+def test_half_a_character_that_a_model_said_spoils_nothing_else():
+    (written,) = write([Message("assistant", (Text("hello \ud83d"),))])
+    assert read([written])[0].text.startswith("hello ")
+
+
+def test_every_call_of_a_conversation_that_goes_on_has_an_answer():
+    asked = Message("assistant", (ToolCall("c1", "buy", {}), ToolCall("c2", "click", {})))
+    done = ToolResult("c1", "buy", "bought")
+    for brought in ([asked], [asked, Message("tool", (done,))]):
+        _, results, last = completed([*brought, user("stop")])
+        ids = [part.call_id for part in results.parts if isinstance(part, ToolResult)]
+        assert (sorted(ids), last) == (["c1", "c2"], user("stop"))
+    assert done in completed([asked, Message("tool", (done,))])[1].parts

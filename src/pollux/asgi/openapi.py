@@ -22,7 +22,6 @@ REASONS = {
     409: "It does not fit what is there; the code says why",
     413: "The body is too large",
     429: "Too many requests, or a budget is spent; Retry-After says when to come again",
-    502: "The agent could not answer: its model failed, or what it needs; the code says which",
     503: "On its way out, or the store is in trouble; try again",
 }
 COMPONENT = "#/components/schemas/{name}"

@@ -39,7 +39,7 @@ from pollux.core.page import Page
 from pollux.core.policy import Grant, Rule, Scope
 from pollux.core.profile import Profile
 from pollux.core.run import Action, CancelReason, Run, action_id, run_of
-from pollux.core.thread import Thread, ThreadEvent, ThreadOpened, step_thread
+from pollux.core.thread import MessagesImported, Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
 from pollux.engine.driver import Means, just
@@ -439,7 +439,11 @@ class Engine:
             project=start.project,
             at=self.clock.now(),
         )
-        return step_thread(None, opened), (opened,)
+        thread = step_thread(None, opened)
+        if not start.history:
+            return thread, (opened,)
+        brought = MessagesImported(messages=start.history, at=opened.at)
+        return step_thread(thread, brought), (opened, brought)
 
     async def _supersede(self, run_id: RunId, by: UserId) -> None:
         try:

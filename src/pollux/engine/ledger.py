@@ -30,7 +30,7 @@ from pollux.core.ids import ActionId, Instant, RunId, ThreadId, grant_id
 from pollux.core.machine import step
 from pollux.core.policy import Grant
 from pollux.core.run import Action, Run, evolve
-from pollux.core.thread import Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
+from pollux.core.thread import MessagesImported, Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.model import Turns
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, News, RunRow, Store
@@ -306,6 +306,7 @@ def change_of(
 ) -> Change:
     """Everything that is written together with these events. `thread` is the thread before them."""
     said = len(before.messages) if before else 0
+    brought = sum((event.messages for event in thread_events if isinstance(event, MessagesImported)), ())
     at = events[-1].at
     for event in events:
         if isinstance(event, HistoryCompressed) and event.compressed:
@@ -326,8 +327,8 @@ def change_of(
             sources=_sources(before, after, thread),
         ),
         thread_events=thread_events,
-        first_message=after.head + said + 1,
-        messages=after.messages[said:],
+        first_message=after.head + said + 1 - len(brought),
+        messages=(*brought, *after.messages[said:]),
         approvals=tuple(_approval_rows(after, touched)) if touched else (),
         grants=tuple(grant for event in events for grant in _grants(after, event)) if touched else (),
         audit=tuple(_audit(before, after, events, touched)) if touched else (),

@@ -34,6 +34,8 @@ class Start:
     """A digest of what the door was asked for; with a `run_id` made from the same, a question is answered once."""
     instructions: str = ""
     """In place of the profile's, for this run and whoever goes on with it."""
+    history: tuple[Message, ...] = ()
+    """What was said before, elsewhere: a new thread begins with it, in the same transaction as the run."""
     title: str = ""
     """What a new thread is called, and in which directory it is begun."""
     project: str = ""

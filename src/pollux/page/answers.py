@@ -14,14 +14,17 @@ from pollux.page.seal import Holder, Seal, sealed
 from pollux.page.shapes import ApprovalRequired, PendingCall, Question, Response, Told, ToolCalls
 
 NO_TEXT = "Done."
+FAILED = "I could not go on just now. Ask me again in a while."
 STOPPED: Mapping[str, str] = {
     "loop_limit": "I stopped: this took more rounds than I may take for one message. Tell me how to go on.",
     "budget": "I stopped: what may be spent on one message is spent. Tell me how to go on.",
     "timeout": "I stopped: this took longer than it may. Tell me whether to go on.",
     "cancelled": "I stopped, as you asked.",
     "outcome_unknown": "I stopped: nobody can tell whether the last action happened. Look before you try it again.",
+    "blocked": "The model would not answer this.",
+    "auth_error": "I stopped: I need leave to use an account for this, and do not have it.",
 }
-"""Why an agent stopped, in words for the user. With these a conversation can go on."""
+"""Why an agent stopped, in words for the user. What the trouble was in detail is for whoever runs the site."""
 
 
 def told(
@@ -35,7 +38,8 @@ def told(
 ) -> Told:
     """What to answer. `before` is what was said before the run, `names` the page's own names for its tools.
 
-    Raises HttpError where the run failed in a way that leaves nothing to go on with.
+    A run that failed is an answer too: what it did before is in the history, so that nobody does it again.
+    Raises HttpError for a run that has not come to anything yet.
     """
     calls = [_call(action, names) for action in waiting_calls(run)]
     history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
@@ -52,9 +56,7 @@ def told(
     if ending.status == "completed":
         return Response(message=run.text.strip() or NO_TEXT, history=history, run_id=run.id)
     code = ending.code or ending.status
-    if code not in STOPPED:
-        raise HttpError(502, code, ending.message or "the agent could not answer", more={"runId": run.id})
-    return Response(message=STOPPED[code], history=history, run_id=run.id, code=code)
+    return Response(message=STOPPED.get(code, FAILED), history=history, run_id=run.id, code=code)
 
 
 def waiting_calls(run: Run) -> list[Action]:
@@ -79,8 +81,6 @@ def _history(
     # What the server has done in an open turn is in the history already, beside the calls that wait.
     so_far = (Message("tool", tuple(result_for_model(run, action) for action in done)),) if done else ()
     kept = recent((*before, *run.messages, *so_far))
-    if not kept:
-        raise HttpError(413, "too_large", "this exchange is larger than a page can keep. Begin a new conversation")
     seal = Seal(run_id=run.id, tools_hash=tools_hash, pending=tuple(action.id for action in waiting_calls(run)))
     return sealed(write(kept), seal, holder=holder, keys=runtime.keys, now=runtime.engine.clock.now())
 

@@ -8,6 +8,7 @@ what counts then, and its parts are there for people.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -15,7 +16,7 @@ import msgspec
 
 from pollux.core.canonical import canonical, normal
 from pollux.core.errors import PolluxError, ValidationError
-from pollux.core.messages import JSON, Message, Native, Role
+from pollux.core.messages import JSON, Blob, Message, Native, Part, Role, Text, Thought, ToolCall, ToolResult
 from pollux.page import parts as gemini
 from pollux.wire.codec import decode_message, to_json
 
@@ -31,6 +32,8 @@ _ROLES: Final[Mapping[Role, str]] = {"user": "user", "assistant": "model", "tool
 _OURS: Final[Mapping[str, Role]] = {name: role for role, name in _ROLES.items()}
 _SAFE: Final = 2**53 - 1
 _EXPONENTIAL: Final = 1e21
+_SHORTER: Final = (32_000, 8_000, 2_000, 500, 100)
+_UNTOLD: Final = "nobody was told what came of this"
 
 Wire = dict[str, JSON]
 
@@ -61,16 +64,72 @@ def understood(history: Sequence[JSON]) -> tuple[Message, ...]:
 
 
 def recent(messages: Sequence[Message], *, most: int = MOST_MESSAGES, largest: int = LARGEST) -> tuple[Message, ...]:
-    """The newest messages that fit, from a user's words on: a result is never kept without its call."""
-    sizes = [len(canonical(_written(message))) + 1 if message.role != "notice" else 0 for message in messages]
-    kept, size, count = len(messages), 2, 0
+    """The newest messages that fit, from a user's words on: a result is never kept without its call.
+
+    Of an exchange that is too large by itself, long texts and results are cut.
+    """
+    messages = [message for message in messages if message.role != "notice"]
+    sizes = [len(canonical(_written(message))) + 1 for message in messages]
+    begin, size = len(messages), 2
     for position in range(len(messages) - 1, -1, -1):
-        size, count = size + sizes[position], count + bool(sizes[position])
-        if size > largest or count > most:
+        size += sizes[position]
+        if size > largest or len(messages) - position > most:
             break
         if messages[position].role == "user":
-            kept = position
-    return tuple(messages[kept:])
+            begin = position
+    if begin < len(messages) or not messages:
+        return tuple(messages[begin:])
+    return _squeezed(messages, most, largest)
+
+
+def completed(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages with an answer to every call: no provider takes a call that has none."""
+    found: list[Message] = []
+    for number, message in enumerate(messages):
+        after = messages[number + 1] if number + 1 < len(messages) else None
+        if message.role == "tool" and number and messages[number - 1].calls:
+            continue
+        found.append(message)
+        if message.calls:
+            given = after.parts if after and after.role == "tool" else ()
+            known = {part.call_id for part in given if isinstance(part, ToolResult)}
+            lacking = [ToolResult(call.id, call.name, _UNTOLD, True) for call in message.calls if call.id not in known]
+            found.append(Message("tool", (*given, *lacking)))
+    return tuple(found)
+
+
+def _squeezed(messages: Sequence[Message], most: int, largest: int) -> tuple[Message, ...]:
+    """The last exchange with its longest texts cut, until it fits."""
+    begin = max((number for number, message in enumerate(messages) if message.role == "user"), default=0)
+    last = messages[begin:]
+    for longest in _SHORTER:
+        cut = [_shortened(message, longest) for message in last]
+        if len(cut) <= most and sum(len(canonical(_written(message))) + 1 for message in cut) < largest:
+            return tuple(cut)
+    # So many calls that not even their names fit: the user's words alone are what can be gone on from.
+    return (_shortened(last[0], _SHORTER[-1]),)
+
+
+def _shortened(message: Message, longest: int) -> Message:
+    parts = tuple(_cut(part, longest) for part in message.parts if not isinstance(part, Thought | Blob))
+    return message if parts == message.parts else Message(message.role, parts)
+
+
+def _cut(part: Part, longest: int) -> Part:
+    match part:
+        case Text(text=text):
+            return Text(_cut_text(text, longest))
+        case ToolResult(result=result):
+            text = result if isinstance(result, str) else json.dumps(result)
+            return part if len(text) <= longest else replace(part, result=_cut_text(text, longest))
+        case ToolCall(args=args) if len(json.dumps(args)) > longest:
+            return replace(part, args={"…": "too long to keep"})
+        case _:
+            return part
+
+
+def _cut_text(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest} more characters cut)"
 
 
 def in_bytes(history: Sequence[JSON]) -> bytes:
@@ -92,7 +151,12 @@ def _written(message: Message) -> Wire:
         plain = native
     if _survives(plain, 0) and _is_read_as(plain, message):
         return plain
-    exact = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], to_json(message).decode())
+    try:
+        text = to_json(message).decode()
+    except ValidationError:
+        # Half a character that a model said: it cannot be kept, and the rest can.
+        return {"role": role, "parts": _legible(plain["parts"], 0)}
+    exact = re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
     return {"role": role, "parts": _legible(plain["parts"], 0), "exact": exact}
 
 

@@ -74,7 +74,7 @@ def routes(door: PageDoor, *, secure: bool) -> list[Route]:
     return [*routes_of(ENDPOINTS, door.runtime), Route(jay_route.PATH, jay)]
 
 
-ERRORS: Final = (403, 404, 409, 413, 502, 503)
+ERRORS: Final = (403, 404, 409, 413, 503)
 ENDPOINTS: Final = (
     Endpoint(method="POST", path="/api/page/session", handler=session.begin, body=s.SessionBody,
              returns=s.SessionAnswer, public=True, errors=(401, 404), summary="A visitor's token for a page"),
