@@ -84,6 +84,7 @@ def page_of(settings: Settings, service: Service, authority: Authority) -> PageD
         service.page_origins,
         service.page_profiles,
         {name: tool.spec for name, tool in service.actions.items()},
+        settings.tokens_per_day,
     )
     return PageDoor(runtime, JayActions(service.registry, service.controls))
 
@@ -119,6 +120,7 @@ def application(
         public_url=settings.public_url,
         explain=lambda problem: as_it_is(engine, problem),
         pages=Pages(page.runtime.origins, page_table.is_open) if page else Pages(),
+        proxies=frozenset(name.strip("[]") for name in settings.trusted_proxies),
     )
 
 

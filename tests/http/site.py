@@ -206,7 +206,15 @@ def page_door(
     """The door for pages, over an engine whose profile "page" may call these."""
     assert authority.visits is not None
     actions = {tool.spec.name: tool.spec for tool in tools}
-    runtime = PageRuntime(engine, authority, authority.visits, seal_keys(settings), frozenset(origins), actions=actions)
+    runtime = PageRuntime(
+        engine,
+        authority,
+        authority.visits,
+        seal_keys(settings),
+        frozenset(origins),
+        actions=actions,
+        tokens_per_day=settings.tokens_per_day,
+    )
     return PageDoor(runtime, JayActions(registry or ActionRegistry()))
 
 

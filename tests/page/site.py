@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import aiohttp
 from tests.http.conform import check_answer
 from tests.http.site import TOKENS, page_door, settings_in
 
+from pollux.asgi.auth import Verifier
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, make_engine
@@ -103,14 +104,21 @@ async def page_site(
     origins: Iterable[str] = (),
     limits: Limits | None = None,
     registry: ActionRegistry | None = None,
+    jwt: Verifier | None = None,
+    **changes: Any,
 ) -> AsyncGenerator[PageSite]:
     """A server whose agent for pages has these tools."""
-    settings, offered = settings_in(path), list(tools)
+    settings, offered = settings_in(path, **changes), list(tools)
     profile = Profile("page", tools=tuple(tool.spec.name for tool in offered), limits=limits or Limits(model_calls=8))
     engine = make_engine(
-        store or MemoryStore(), Fixed(provider), tools=offered, profiles={"page": profile}, clock=clock
+        store or MemoryStore(),
+        Fixed(provider),
+        tools=offered,
+        profiles={"page": profile, "default": replace(profile, name="default")},
+        clock=clock,
     )
-    authority = authority_of(settings, [(UserId(name), Secret(token)) for name, token in TOKENS.items()])
+    tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
+    authority = authority_of(settings, tokens, jwt=jwt)
     page = page_door(settings, engine, authority, tools=offered, origins=origins, registry=registry)
     async with engine, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         app = application(settings, engine, authority, page=page)

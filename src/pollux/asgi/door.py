@@ -15,12 +15,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pollux.asgi.auth import Authority, Identity
 from pollux.asgi.bodies import encoded
 from pollux.asgi.errors import HttpError, rendered
+from pollux.asgi.visits import Visit
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
 
 logger = logging.getLogger(__name__)
 
 IDENTITY = "pollux.identity"
+ORIGIN = "pollux.origin"
 MOST_CALLERS = 10_000
 """How many callers are counted. The one who asked nothing for longest is forgotten first."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -104,6 +106,7 @@ class Door:
         public_url: str | None = None,
         explain: Callable[[Exception], Exception] = lambda problem: problem,
         pages: Pages = Pages(),  # noqa: B008
+        proxies: Collection[str] = (),
     ) -> None:
         self._app = app
         self._authority = authority
@@ -112,6 +115,7 @@ class Door:
         self._hosts = hosts
         self._public_url = public_url
         self._pages = pages
+        self._proxies = proxies
         self._explain = explain
         """What went wrong as callers shall hear of it, where that depends on more than the problem."""
 
@@ -144,7 +148,8 @@ class Door:
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
         navigates = method == "GET" and self._is_public(path)
         check_place(headers, self._hosts, navigates=navigates, public_url=self._public_url, guest=guest)
-        stranger = f"@{(scope.get('client') or ('',))[0]}"
+        scope[ORIGIN] = origin_of(scope, headers, self._public_url)
+        stranger = f"@{address_of(scope, headers, self._proxies)}"
         if self._is_public(path):
             self._rate.take(stranger)
             return
@@ -163,11 +168,9 @@ class Door:
         """A page's visitor may do little, and only from that page; nobody else asks from a page of another site."""
         if identity.visit is None:
             raise AuthError("a page of another site needs a visitor's token. POST /api/page/session gives one")
-        origin = guest or headers.get("origin") or f"{scope['scheme']}://{headers.get('host', '')}"
         if not self._pages.is_open(scope["path"]):
             raise HttpError(403, "forbidden", "a visitor's token is good for the page's own routes alone")
-        if identity.visit.origin != origin:
-            raise HttpError(403, "bad_origin", "this visitor's token was given to a page of another origin")
+        check_visit_place(identity.visit, scope, headers)
 
     async def _refuse_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -206,6 +209,33 @@ def check_place(
         raise HttpError(403, "bad_origin", "requests from pages of other origins are refused")
     if is_from_elsewhere(headers) and not (navigates and _opens_a_page(headers)):
         raise HttpError(403, "bad_origin", "requests from pages of other sites are refused")
+
+
+def origin_of(scope: Scope, headers: Headers, public_url: str | None = None) -> str:
+    """The page that asks. Where its browser does not say, as for a GET from a page of ours, it is one of ours."""
+    if origin := headers.get("origin"):
+        return origin
+    host, public = headers.get("host", "").strip().lower(), urlsplit((public_url or "").lower())
+    return f"{public.scheme if public.netloc == host else scope.get('scheme', 'http')}://{host}"
+
+
+def check_visit_place(visit: Visit, scope: Scope, headers: Headers) -> None:
+    """Whether a visitor's token is used where it was given; the place is that one then. Raises HttpError."""
+    # What has no origin comes from a page of ours; whether its visitor sees https, only the token can say.
+    is_ours = "origin" not in headers and is_same_origin(visit.origin, headers.get("host", "").strip().lower())
+    if visit.origin != scope[ORIGIN] and not is_ours:
+        raise HttpError(403, "bad_origin", "this visitor's token was given to a page of another origin")
+    scope[ORIGIN] = visit.origin
+
+
+def address_of(scope: Scope, headers: Headers, proxies: Collection[str] = ()) -> str:
+    """Where a request comes from: as far as the proxies that we trust can tell."""
+    address = (scope.get("client") or ("",))[0]
+    told = ",".join(headers.getlist("x-forwarded-for")).split(",")
+    # Each proxy adds at the end whom it saw. What stands before the first that we do not trust may be made up.
+    while told and address in proxies:
+        address = told.pop().strip()[:100] or address
+    return address
 
 
 def is_from_elsewhere(headers: Headers) -> bool:

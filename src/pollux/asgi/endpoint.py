@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from pollux.asgi.bodies import encoded, gone, parsed, query_of, read_body, shaped
-from pollux.asgi.door import identity_of
+from pollux.asgi.door import ORIGIN, identity_of, origin_of
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
@@ -133,10 +133,9 @@ async def nothing_there(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _read(endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
     headers = Headers(scope=scope)
-    host = headers.get("host", "")
     return Call(
         user=UserId("") if endpoint.public else identity_of(scope).user,
-        origin=headers.get("origin") or f"{scope['scheme']}://{host}",
+        origin=scope.get(ORIGIN) or origin_of(scope, headers),
         path=scope["path_params"],
         headers=headers,
         scope=scope,

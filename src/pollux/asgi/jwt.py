@@ -16,6 +16,7 @@ from unicodedata import is_normalized
 from pollux.asgi.bodies import parsed
 from pollux.asgi.jwks import Jwks
 from pollux.asgi.jwks_source import source_of
+from pollux.asgi.visits import STRANGER
 from pollux.config import ConfigError
 from pollux.core.errors import AuthError, ValidationError
 from pollux.core.frozen import frozen
@@ -178,8 +179,8 @@ def _user(subject: object) -> UserId:
     # Two subjects that nobody can tell apart would be two users in one name.
     if not subject.isprintable() or subject != subject.strip() or not is_normalized("NFC", subject):
         raise _refusal("its subject holds characters that cannot be seen, or more than one way to write them")
-    if subject in RESERVED:
-        raise _refusal("its subject is a name that is kept for this machine's own user")
+    if subject in RESERVED or subject.startswith(STRANGER):
+        raise _refusal("its subject is a name that is kept for this machine's own user, or for visitors of pages")
     return UserId(subject)
 
 

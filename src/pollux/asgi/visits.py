@@ -15,9 +15,12 @@ import msgspec
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
+from pollux.core.run import Run
 
 PREFIX: Final = "pv1."
 VISIT_SECONDS: Final = 12 * 3600.0
+PAGE: Final = "page"
+"""The door through which pages talk."""
 STRANGER: Final = "visitor:"
 """How the names of those begin whom nobody knows. No token or issuer names a user so."""
 
@@ -30,6 +33,10 @@ class Visit:
     origin: str
     profile: str
     expires_at: Instant
+
+    def reaches(self, run: Run) -> bool:
+        """Whether this page may have a say in a run: one that it began itself, with the same agent."""
+        return (run.user, run.door, run.origin, run.profile) == (self.user, PAGE, self.origin, self.profile)
 
 
 class _Facts(msgspec.Struct, array_like=True):
@@ -46,10 +53,13 @@ class Visits:
         self._keys = [hashlib.blake2b(key, digest_size=32, person=b"pollux.visit").digest() for key in keys]
         self._now = now
 
-    def given(self, *, origin: str, profile: str, user: UserId | None = None) -> tuple[str, Visit]:
-        """A token, for a user of the site's or for somebody new."""
+    def given(
+        self, *, origin: str, profile: str, user: UserId | None = None, until: Instant | None = None
+    ) -> tuple[str, Visit]:
+        """A token, for a user of the site's or for somebody new. It ends with what named the user, at the latest."""
         user = user or UserId(STRANGER + secrets.token_hex(12))
-        visit = Visit(user, origin, profile, self._now() + VISIT_SECONDS)
+        longest = self._now() + VISIT_SECONDS
+        visit = Visit(user, origin, profile, longest if until is None else min(longest, until))
         facts = _Facts(visit.user, visit.origin, visit.profile, visit.expires_at)
         body = urlsafe_b64encode(msgspec.json.encode(facts)).decode().rstrip("=")
         return f"{PREFIX}{body}.{_seal(self._keys[0], body)}", visit

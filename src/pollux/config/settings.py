@@ -42,6 +42,7 @@ class Settings:
     workspace_emulator_port: int
     allowed_hosts: tuple[str, ...]
     public_url: str | None
+    trusted_proxies: tuple[str, ...]
     requests_per_minute: int
     burst: int
     tokens_per_day: int | None

@@ -105,6 +105,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("public_url", ("POLLUX_PUBLIC_URL",), None, "url", None,
             "The address that browsers know `pollux serve` by, behind a proxy. With https, cookies are kept to it.",
             file=("serve.public_url",)),
+    Setting("trusted_proxies", ("POLLUX_TRUSTED_PROXIES",), None, "hosts", None,
+            "Addresses of proxies whose X-Forwarded-For is believed: `127.0.0.1,10.0.0.5`. Without them, all who come "
+            "through a proxy and have no token share what one address may ask.", file=("serve.trusted_proxies",)),
     Setting("requests_per_minute", (), None, "count", "1200",
             "How many requests one user may make in a minute.", file=("serve.requests_per_minute",)),
     Setting("burst", (), None, "count", "200",

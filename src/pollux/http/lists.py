@@ -1,18 +1,21 @@
 """What there is: runs, and the questions that wait for people."""
 
+from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Call
 from pollux.core.ids import RunId, ThreadId
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
-from pollux.http.views import moment, pending_view, run_view
+from pollux.http.views import moment, pending_view, question_of, run_view
 
 
 async def pending(runtime: Runtime, call: Call) -> PendingPage:
     """What waits for this user, newest first."""
     limit: int = call.query.limit
     found = await runtime.engine.queries.approvals(call.user, limit=limit + 1, before=call.query.before)
-    items = [pending_view(question.run, question.action) for question in found[:limit]]
-    return PendingPage(items=items, next=items[-1].id if len(found) > limit else None)
+    visit = identity_of(call.scope).visit
+    reached = [question for question in found[:limit] if visit is None or visit.reaches(question.run)]
+    items = [pending_view(question.run, question.action) for question in reached]
+    return PendingPage(items=items, next=question_of(found[limit - 1].action).id if len(found) > limit else None)
 
 
 async def runs(runtime: Runtime, call: Call) -> RunPage:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+from pollux.asgi.budget import limits_for
+from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import Lines
@@ -48,6 +50,7 @@ async def stream(runtime: Runtime, call: Call) -> Lines:
 async def cancelled(runtime: Runtime, call: Call) -> Answer:
     """Stop a run. Answers when nothing of it is in flight any more, or after a while."""
     run_id = RunId(call.path["id"])
+    await _check_reach(runtime, call, run_id)
     await runtime.engine.cancel(run_id, by=call.user, user=call.user)
     return Answer(run_view(await call.unless_gone(runtime.engine.wait_settled(run_id, seconds=call.query.wait))))
 
@@ -56,6 +59,7 @@ async def resolve(runtime: Runtime, call: Call) -> Resolved:
     """Take an answer, and tell what came of it, if that comes soon."""
     body: ResolveBody = call.body
     status = STATUSES[body.decision]
+    await _check_reach(runtime, call, RunId(run_of(body.approval_id)))
     try:
         run = await runtime.engine.resolve(
             body.approval_id,
@@ -91,6 +95,13 @@ async def settle(runtime: Runtime, call: Call) -> RunView:
     return run_view(await runtime.engine.settle(call.path["id"], call.body.outcome, by=call.user, user=call.user))
 
 
+async def _check_reach(runtime: Runtime, call: Call, run_id: RunId) -> None:
+    """A page's token is for its own runs, whoever its visitor is elsewhere. Raises NotFound."""
+    visit = identity_of(call.scope).visit
+    if visit is not None and not visit.reaches(await runtime.engine.queries.run(run_id, call.user)):
+        raise NotFound(f"there is no run {run_id!r}")
+
+
 async def _refusal(runtime: Runtime, call: Call, approval_id: str, problem: Misfit) -> HttpError:
     """Why it cannot be answered any more, and what became of it instead."""
     run = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
@@ -124,7 +135,8 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     async def fresh() -> Start:
         if runtime.tokens_per_day is None:
             return start
-        return replace(start, limits=await runtime.limits_for(call.user, body.profile))
+        limits = await limits_for(runtime.engine, call.user, body.profile, tokens_per_day=runtime.tokens_per_day)
+        return replace(start, limits=limits)
 
     try:
         if "idempotency-key" in call.headers:

@@ -9,6 +9,8 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from pollux.asgi.bodies import encoded, read_body, shaped
+from pollux.asgi.door import ORIGIN, check_visit_place, is_same_origin
+from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import Visit
 from pollux.core.errors import AuthError
 from pollux.core.messages import JSON
@@ -54,19 +56,25 @@ class JayRoute:
         await send({"type": "http.response.body", "body": body})
 
     async def _visit(self, scope: Scope, headers: Headers) -> tuple[Visit, str]:
-        """Who calls, and a token for a cookie where they have none. Raises AuthError for a credential that is none."""
-        origin = headers.get("origin") or f"{scope['scheme']}://{headers.get('host', '')}"
+        """Who calls, and a token for a cookie where they have none.
+
+        Raises AuthError for a credential that is none, or used by another page than it was given to.
+        """
         if "authorization" in headers:
             identity = await self._runtime.authority.identify(headers, str(scope["method"]))
-            return identity.visit or Visit(identity.user, origin, DEFAULT_PROFILE, identity.expires_at or 0.0), ""
+            if identity.visit is not None:
+                check_visit_place(identity.visit, scope, headers)
+                return identity.visit, ""
+            if "origin" in headers and not is_same_origin(headers["origin"], headers.get("host", "").lower()):
+                raise AuthError("a page of another site needs a visitor's token. POST /api/page/session gives one")
+            return Visit(identity.user, scope[ORIGIN], DEFAULT_PROFILE, identity.expires_at or 0.0), ""
         try:
             visit = self._runtime.visits.read(_cookie(headers))
-            if visit.origin == origin:
-                return visit, ""
-        except AuthError:
-            pass
-        token, visit = self._runtime.visits.given(origin=origin, profile=DEFAULT_PROFILE)
-        return visit, token
+            check_visit_place(visit, scope, headers)
+            return visit, ""
+        except (AuthError, HttpError):
+            token, visit = self._runtime.visits.given(origin=scope[ORIGIN], profile=DEFAULT_PROFILE)
+            return visit, token
 
     async def _talk(self, visit: Visit, which: Verb, input: dict[str, JSON]) -> Told:
         if which == "sendMessage":

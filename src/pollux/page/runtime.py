@@ -28,6 +28,9 @@ class PageRuntime:
     actions: Mapping[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
     """What the site's server does for the model, by the model's names."""
 
+    tokens_per_day: int | None = None
+    """What one visitor's runs may spend in a day, all together. None: no bound of that kind."""
+
     def actions_of(self, profile: str) -> list[ToolSpec]:
         """The actions that this agent may call."""
         known = self.engine.profiles.get(profile)

@@ -5,7 +5,7 @@ from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PREFIX, STRANGER, Visit
 from pollux.core.errors import AuthError
-from pollux.core.ids import UserId
+from pollux.core.ids import Instant, UserId
 from pollux.page.answers import moment
 from pollux.page.runtime import DEFAULT_PROFILE, PageRuntime
 from pollux.page.shapes import SessionAnswer, SessionBody
@@ -18,23 +18,25 @@ async def begin(runtime: PageRuntime, call: Call) -> SessionAnswer:
     if profile not in runtime.profiles or profile not in runtime.engine.profiles:
         known = ", ".join(sorted(runtime.profiles & runtime.engine.profiles.keys()))
         raise HttpError(404, "not_found", f"no such agent for pages: {profile[:64]!r}. There is: {known}")
-    if body.user_token is not None:
-        user: UserId | None = await _named(runtime.authority, body.user_token)
-    else:
-        user = _known(runtime, call)
-    token, visit = runtime.visits.given(origin=call.origin, profile=profile, user=user)
+    known = await _named(runtime.authority, body.user_token) if body.user_token is not None else _known(runtime, call)
+    user, until = known if known is not None else (None, None)
+    token, visit = runtime.visits.given(origin=call.origin, profile=profile, user=user, until=until)
     return SessionAnswer(token=token, expires_at=moment(visit.expires_at))
 
 
-async def _named(authority: Authority, token: str) -> UserId:
+Known = tuple[UserId, Instant | None]
+"""Who somebody is, and until when that is known."""
+
+
+async def _named(authority: Authority, token: str) -> Known:
     """Whom the site's own token names. Raises AuthError."""
     identity = await authority.of_token(token)
-    if identity.by != "jwt" or identity.user.startswith(STRANGER):
+    if identity.by != "jwt":
         raise AuthError("expected `userToken` to be a JWT of the configured issuer")
-    return identity.user
+    return identity.user, identity.expires_at
 
 
-def _known(runtime: PageRuntime, call: Call) -> UserId | None:
+def _known(runtime: PageRuntime, call: Call) -> Known | None:
     """Who holds a token of an earlier visit to the same place."""
     scheme, _, token = call.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.startswith(PREFIX):
@@ -43,4 +45,7 @@ def _known(runtime: PageRuntime, call: Call) -> UserId | None:
         visit: Visit = runtime.visits.read(token.strip())
     except AuthError:
         return None
-    return visit.user if visit.origin == call.origin else None
+    if visit.origin != call.origin:
+        return None
+    # A stranger may come again and again. For the site's own users, only the site can say that they are still theirs.
+    return visit.user, None if visit.user.startswith(STRANGER) else visit.expires_at

@@ -7,11 +7,13 @@ again finds the run that it began, and gets the answer that was recorded: nothin
 import hashlib
 import hmac
 import json
+import logging
 from contextlib import suppress
 from itertools import count
 
+from pollux.asgi.budget import limits_for
 from pollux.asgi.errors import HttpError
-from pollux.asgi.visits import Visit
+from pollux.asgi.visits import PAGE, Visit
 from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId
@@ -21,7 +23,9 @@ from pollux.core.run import Run
 from pollux.engine.engine import Start
 from pollux.page.answers import told, waiting_calls
 from pollux.page.declared import Declared, declared, tools_hash
+from pollux.page.history import completed, recent
 from pollux.page.own import own_answer
+from pollux.page.private import private_references
 from pollux.page.prompt import system_prompt
 from pollux.page.results import answers
 from pollux.page.runtime import PageRuntime
@@ -29,7 +33,9 @@ from pollux.page.seal import Holder, Opened, opened
 from pollux.page.shapes import SendBody, SubmitBody, Told
 from pollux.page.state import READ
 
-DOOR = "page"
+logger = logging.getLogger(__name__)
+
+LEAVE_OFF_SECONDS = 5.0
 KEEP_SECONDS = 600.0
 """How long after a run's end its answer can be asked for again. Then what was said is dropped; the page has it."""
 
@@ -59,10 +65,14 @@ def read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exc
     """What a request says. Raises ValidationError or Misfit where it is not to be believed."""
     before = opened(body.history, holder=holder_of(visit), keys=runtime.keys, now=runtime.engine.clock.now())
     offered = declared(body.tool_definitions, taken=tuple(runtime.engine.toolbox))
+    if offered.left_out:
+        # For whoever builds the page: nothing else tells why a tool of its is never called.
+        why = "; ".join(f"{each.name!a}: {each.why}" for each in offered.left_out[:3])
+        logger.info("%d tools of a page at %a are not offered (%s)", len(offered.left_out), visit.origin, why)
     profile = runtime.engine.profiles.get(visit.profile)
     prefix = profile.instructions if profile else ""
     told_ = system_prompt(body.page_state, runtime.actions_of(visit.profile), prefix=prefix)
-    page = Page(told_, (READ, *offered.tools))
+    page = Page(told_, (READ, *offered.tools), private_references(body.page_state))
     return Exchange(visit, before, offered, page, body.page_state, tools_hash(body.tool_definitions))
 
 
@@ -88,18 +98,18 @@ async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run
 
 async def _start(runtime: PageRuntime, exchange: Exchange, body: SendBody, *, run_id: RunId, request: str) -> Run:
     visit, thread_id = exchange.visit, ThreadId("thr_" + run_id.removeprefix("run_"))
-    if history := whole(exchange.before.messages):
-        with suppress(Conflict):
-            await runtime.engine.threads.open(visit.user, history, thread_id=thread_id)
+    limits = await limits_for(runtime.engine, visit.user, visit.profile, tokens_per_day=runtime.tokens_per_day)
     return await runtime.engine.start(
         Start(
             body.message,
             user=visit.user,
             thread_id=thread_id,
             create=True,
+            history=await _said_before(runtime, exchange),
             profile=visit.profile,
-            door=DOOR,
+            door=PAGE,
             origin=visit.origin,
+            limits=limits,
             run_id=run_id,
             request=request,
             page=exchange.page,
@@ -171,14 +181,18 @@ async def _leave_off(runtime: PageRuntime, exchange: Exchange) -> None:
             await runtime.engine.cancel(run_id, by=exchange.visit.user, user=exchange.visit.user)
 
 
-def whole(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Up to calls that were never answered in full: no provider would take them."""
-    for number, message in enumerate(messages):
-        following = messages[number + 1] if number + 1 < len(messages) else None
-        results = len(following.parts) if following and following.role == "tool" else 0
-        if message.calls and results < len(message.calls):
-            return messages[:number]
-    return messages
+async def _said_before(runtime: PageRuntime, exchange: Exchange) -> tuple[Message, ...]:
+    """What was said before: as the run has it that the history comes from, while that is kept; else as it was brought.
+
+    The run may know more by now: an action that was approved and done after the page was told of the question.
+    """
+    run_id, user = exchange.before.run_id, exchange.visit.user
+    if run_id is not None:
+        with suppress(NotFound):
+            run = await runtime.engine.wait_settled(run_id, seconds=LEAVE_OFF_SECONDS)
+            if run.user == user and not run.is_open:
+                return recent(await runtime.engine.queries.messages(run.thread_id, user))
+    return completed(exchange.before.messages)
 
 
 def _identity(runtime: PageRuntime, exchange: Exchange, body: SendBody, use: int) -> tuple[RunId, str]:
