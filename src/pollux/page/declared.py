@@ -27,7 +27,7 @@ LARGEST: Final = 64 << 10
 """Bytes of all names, descriptions and schemas together."""
 DEEPEST: Final = 16
 
-GENERIC: Final = ("trigger-interaction", "fill-input")
+GENERIC: Final = ("click", "fill", "select", "press", "scroll", "read", "trigger-interaction", "fill-input")
 """Act on any control by its reference. First, because with these alone the page can be driven."""
 IN_CONTEXT: Final = frozenset({"get-page-state", "list-interactions"})
 """What these would tell is in the instructions, anew for every turn."""

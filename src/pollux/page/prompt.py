@@ -11,6 +11,7 @@ from typing import Final
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolSpec
 from pollux.page.interactions import summary_of
+from pollux.page.outline import outline_of
 from pollux.page.private import visible
 from pollux.page.state import shown_of
 
@@ -29,6 +30,8 @@ def system_prompt(state: JSON, actions: Sequence[ToolSpec] = (), *, prefix: str 
     """The whole text. `actions` are the server's, under the names by which the model calls them."""
     seen = visible(state)
     lines = [(prefix or "").strip() or DEFAULT_PREFIX, "", "## Current Page State", _DATA, fenced(shown_of(seen))]
+    if outline := outline_of(seen):
+        lines += ["", "## Page Outline", _DATA, fenced(outline)]
     if interactions := summary_of(seen):
         lines += ["", "## Available Interactions", _DATA, fenced(interactions)]
     lines += ["", "## Available Server Actions", *map(_line, actions)]

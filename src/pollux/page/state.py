@@ -20,6 +20,8 @@ from pollux.page.private import visible
 LARGEST: Final = 16_000
 """Bytes, some 4,000 tokens."""
 LONGEST_KEY: Final = 80
+APART: Final = frozenset({"interactions", "outline", "private"})
+"""What the model is told in another form."""
 
 READ: Final = ToolSpec(
     "read-page-state",
@@ -67,8 +69,7 @@ def shown(state: JSON, *, largest: int = LARGEST) -> str:
 def shown_of(seen: JSON, *, largest: int = LARGEST) -> str:
     """The same, of what is visible."""
     if isinstance(seen, dict):
-        # They have a summary of their own.
-        seen = {name: value for name, value in cast("dict[str, JSON]", seen).items() if name != "interactions"}
+        seen = {name: value for name, value in cast("dict[str, JSON]", seen).items() if name not in APART}
     return _fitted(seen, "", _TIGHTER, largest)
 
 
@@ -94,7 +95,12 @@ def read_more(state: JSON, path: str, *, start: int = 0, largest: int = LARGEST)
 def text_of(value: JSON, *, indent: int | None = 1) -> str:
     """JSON that can stand among instructions: no value spans lines, looks like a tag, or hides a sign."""
     text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False)
-    return re.sub(r"[^ -;=-~\n]", lambda found: found[0] if _is_plain(found[0]) else _coded(found[0]), text)
+    return "\n".join(map(plain, text.split("\n")))
+
+
+def plain(line: str) -> str:
+    """A line without a sign that nobody sees, or that could be taken for a tag."""
+    return re.sub(r"[^ -;=-~]", lambda found: found[0] if _is_plain(found[0]) else _coded(found[0]), line)
 
 
 def _fitted(value: JSON, path: str, bounds: Sequence[_Bounds], largest: int, start: int = 0) -> str:
