@@ -221,8 +221,10 @@ def origin_of(scope: Scope, headers: Headers, public_url: str | None = None) -> 
 
 def check_visit_place(visit: Visit, scope: Scope, headers: Headers) -> None:
     """Whether a visitor's token is used where it was given; the place is that one then. Raises HttpError."""
-    # What has no origin comes from a page of ours; whether its visitor sees https, only the token can say.
-    is_ours = "origin" not in headers and is_same_origin(visit.origin, headers.get("host", "").strip().lower())
+    # What has no origin comes from a page of ours, and so may the token: whether the visitor sees https, a GET does not
+    # say and a POST does.
+    host = headers.get("host", "").strip().lower()
+    is_ours = is_same_origin(visit.origin, host) and is_same_origin(headers.get("origin", visit.origin), host)
     if visit.origin != scope[ORIGIN] and not is_ours:
         raise HttpError(403, "bad_origin", "this visitor's token was given to a page of another origin")
     scope[ORIGIN] = visit.origin

@@ -6,8 +6,8 @@ from typing import Final
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _SECRET: Final = re.compile(
-    r"(?:.+-)?(?:password|passwd|passphrase|passcode|pwd|pin|pin-code|cvc|cvv|csc|cc-[a-z-]+|card-?number|credit-card"
-    r"|security-code|otp|one-time-code|ssn|client-secret|(?:access|refresh|session|auth|csrf|api)-(?:token|key))"
+    r"(?:.+-)?(?:password|passwort|passwd|pass|passphrase|passcode|pwd|pin|pin-code|cvc|cvv|csc|cc-[a-z-]+|card-?number|credit-card"
+    r"|security-code|otp|one-time-code|ssn|iban|secret|token|private-key|(?:access|refresh|session|auth|csrf|api)-(?:token|key))"
     r"(?:-(?:confirm|confirmation|again|repeat|input|value|text|field|box|code))?-?[0-9]*"
 )
 _LONGEST: Final = 200

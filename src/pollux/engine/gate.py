@@ -383,12 +383,14 @@ class Toolbox(Mapping[str, Tool]):
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
         checked = cast("dict[str, JSON]", normal(args))
-        validator = self._validators[name]
-        if not validator.is_valid(checked):
+        validator, tool = self._validators[name], self._tools[name]
+        if isinstance(tool, OnPage):
+            schemas.check_page(validator, tool.spec.input_schema, checked)
+        elif not validator.is_valid(checked):
             schemas.check(validator, checked)
         # What the model asked for stays as it was, whatever the tool does with what it is given.
         checked = dict(checked) if checked is args else checked
-        prepared = self._tools[name].prepare(checked)
+        prepared = tool.prepare(checked)
         return checked if prepared is checked else cast("dict[str, JSON]", normal(prepared))
 
     def __getitem__(self, name: str) -> Tool:

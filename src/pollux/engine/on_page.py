@@ -15,9 +15,11 @@ from pollux.core.messages import JSON
 from pollux.core.private import kebab, names_secret
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 
-_REFERENCES: Final = ("coordinate", "ref", "refName")
+_REFERENCES: Final = ("coordinate", "ref", "refName", "name", "id", "key", "field", "label", "selector", "target")
+"""By which arguments say what they act upon; also deep inside, where a tool fills in a whole form."""
 _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
 """Tools that put nothing into a field."""
+_VALUES: Final = frozenset({"value", "values", "text", "data"})
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
 
 
@@ -35,7 +37,7 @@ class OnPage:
         return frozenset()
 
     def preview(self, args: dict[str, JSON]) -> str:
-        return f"{self.spec.name} {canonical(args)}" if args else self.spec.name
+        return f"{self.spec.name} {canonical(args).decode()}" if args else self.spec.name
 
     def asking(self, args: dict[str, JSON]) -> ToolSpec:
         """The tool as the policy shall see it for this call: one that fills in a private field asks first."""
@@ -49,13 +51,25 @@ class OnPage:
 
     def _fills_private(self, args: dict[str, JSON]) -> bool:
         name = kebab(self.spec.name)
-        if _HARMLESS.fullmatch(name):
+        if _HARMLESS.fullmatch(name) and args.keys().isdisjoint(_VALUES):
             return False
         semantic = _SEMANTIC.fullmatch(name)
-        if (semantic and names_secret(semantic[1])) or any(map(names_secret, args)):
+        if semantic and names_secret(semantic[1]):
             return True
-        references = list(_texts([args[key] for key in _REFERENCES if key in args]))
-        return any(reference in self.private or names_secret(reference) for reference in references)
+        return any(self._names_private(members) for members in _objects(args))
+
+    def _names_private(self, members: dict[str, JSON]) -> bool:
+        references = list(_texts([members[key] for key in _REFERENCES if key in members]))
+        return any(map(names_secret, members)) or any(one in self.private or names_secret(one) for one in references)
+
+
+def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
+    if isinstance(value, dict):
+        members = cast("dict[str, JSON]", value)
+        yield members
+        value = list(members.values())
+    for item in cast("list[JSON]", value) if isinstance(value, list) else ():
+        yield from _objects(item)
 
 
 def reference_of(value: JSON) -> str:

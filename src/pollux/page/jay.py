@@ -76,10 +76,19 @@ class JayActions:
             logger.exception("the agent failed for a page's chat")
             return _broken(name, problem)
 
+    def allowed(self, name: str) -> tuple[str, ...]:
+        """The methods by which an action is called; none where there is no such action."""
+        handler = self._registry.get(name)
+        return _allowed(handler) if handler is not None else ()
+
+
+def _allowed(handler: Handler[..., Any]) -> tuple[str, ...]:
+    # A link or an image can make any visitor's browser GET: what changes something is not done by that.
+    return ("POST",) if handler.side_effect else ("POST", "GET")
+
 
 def _check_method(handler: Handler[..., Any], method: str) -> None:
-    # A link or an image can make any visitor's browser GET: what changes something is not done by that.
-    allowed = ("POST",) if handler.side_effect else ("POST", "GET")
+    allowed = _allowed(handler)
     if method not in allowed:
         expected = " or ".join(allowed)
         raise ActionError(NOT_ALLOWED, f"{handler.name} expects {expected}, found {method[:20]}", is_own=False)
@@ -90,6 +99,8 @@ def _read(raw: RawInput, handler: Handler[..., Any], metadata: ActionMetadata | 
         return _parsed(raw, INVALID_JSON) if raw.strip() else {}
     if whole := raw.get(WHOLE):
         return _parsed(whole.encode("utf-8", "surrogatepass"), INVALID_INPUT)
+    if any("\0" in text for text in (*raw, *raw.values())):
+        raise ActionError(INVALID_INPUT, "a text holds a NUL character", is_own=False)
     schema = metadata.input_schema if metadata is not None else handler.tool.spec.input_schema
     members = cast("Mapping[str, Any]", schema.get("properties", {}))
     named = {member: member if metadata is not None else handler.parameter(member) for member in raw}

@@ -49,7 +49,7 @@ class JayRoute:
         body = encoded(answer)
         pairs = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         if status == 405:
-            pairs.append((b"allow", b"POST" if method == "GET" else b"GET, POST"))
+            pairs.append((b"allow", ", ".join(self._actions.allowed(name)).encode()))
         if token:
             pairs.append((b"set-cookie", self._cookie(token).encode()))
         await send({"type": "http.response.start", "status": status, "headers": pairs})
@@ -79,11 +79,11 @@ class JayRoute:
     async def _talk(self, visit: Visit, which: Verb, input: dict[str, JSON]) -> Told:
         if which == "sendMessage":
             body = shaped(input, SendBody)
-            exchange = verbs.read(self._runtime, visit, body)
+            exchange = await verbs.read(self._runtime, visit, body)
             run = await verbs.begun(self._runtime, exchange, body)
         else:
             results = shaped(input, SubmitBody)
-            exchange = verbs.read(self._runtime, visit, results)
+            exchange = await verbs.read(self._runtime, visit, results)
             run, _ = await verbs.submitted(self._runtime, exchange, results)
         return await verbs.answered(self._runtime, exchange, await verbs.settled(self._runtime, exchange, run.id))
 

@@ -22,8 +22,8 @@ MOST_MEMBERS: Final = 20_000
 
 _SECRET_KIND: Final = re.compile(r"password|(?:current|new)-password|one-time-code|cc-[a-z-]+")
 _MARKS: Final = ("private", "masked", "data-agent-private", "dataAgentPrivate", "agentPrivate")
-_VALUES: Final = frozenset({"value", "currentValue", "defaultValue", "current-value", "default-value"})
-_CONTENTS: Final = frozenset({"value", "current-value", "default-value", "text", "text-content"})
+_VALUES: Final = frozenset({"value", "val", "currentValue", "defaultValue", "current-value", "default-value"})
+_CONTENTS: Final = frozenset({"value", "val", "current-value", "default-value", "text", "text-content"})
 
 
 def visible(state: JSON) -> Any:
@@ -111,13 +111,13 @@ def _is_private(name: str, member: JSON, hidden: bool) -> bool:
 
 def _has_private_contents(field: Mapping[str, JSON]) -> bool:
     """Whether a field says of itself that it is private: outright, by its kind, or by what it is called."""
-    attributes = field.get("attributes")
-    if isinstance(attributes, dict) and _has_private_contents(cast("dict[str, JSON]", attributes)):
-        return True
+    for inner in (field.get("attributes"), field.get("dataset")):
+        if isinstance(inner, dict) and _has_private_contents(cast("dict[str, JSON]", inner)):
+            return True
     if any(field.get(mark) in (True, "", "true") for mark in _MARKS if mark in field):
         return True
-    kinds = " ".join(str(field.get(name, ""))[:200] for name in ("type", "inputType", "autocomplete"))
+    kinds = " ".join(str(field.get(name, ""))[:200] for name in ("type", "kind", "inputType", "autocomplete"))
     if any(_SECRET_KIND.fullmatch(kind) for kind in kinds.lower().split()):
         return True
-    names = (field.get(name) for name in ("name", "id", "label", "refName"))
+    names = (field.get(name) for name in ("name", "id", "key", "label", "refName"))
     return not field.keys().isdisjoint(_VALUES) and any(isinstance(each, str) and names_secret(each) for each in names)

@@ -35,27 +35,27 @@ def visit_of(call: Call) -> Visit:
 
 async def send(runtime: PageRuntime, call: Call) -> s.Told:
     """Say something, and hear what came of it."""
-    exchange = verbs.read(runtime, visit_of(call), call.body)
+    exchange = await verbs.read(runtime, visit_of(call), call.body)
     run = await verbs.begun(runtime, exchange, call.body)
     return await verbs.answered(runtime, exchange, await call.unless_gone(verbs.settled(runtime, exchange, run.id)))
 
 
 async def send_stream(runtime: PageRuntime, call: Call) -> Lines:
     """The same, told as it happens."""
-    exchange = verbs.read(runtime, visit_of(call), call.body)
+    exchange = await verbs.read(runtime, visit_of(call), call.body)
     return Lines(lines(runtime, exchange, await verbs.begun(runtime, exchange, call.body), after=0))
 
 
 async def submit(runtime: PageRuntime, call: Call) -> s.Told:
     """Tell what came of the page's calls, and hear how it goes on."""
-    exchange = verbs.read(runtime, visit_of(call), call.body)
+    exchange = await verbs.read(runtime, visit_of(call), call.body)
     run, _ = await verbs.submitted(runtime, exchange, call.body)
     return await verbs.answered(runtime, exchange, await call.unless_gone(verbs.settled(runtime, exchange, run.id)))
 
 
 async def submit_stream(runtime: PageRuntime, call: Call) -> Lines:
     """The same, told as it happens."""
-    exchange = verbs.read(runtime, visit_of(call), call.body)
+    exchange = await verbs.read(runtime, visit_of(call), call.body)
     run, since = await verbs.submitted(runtime, exchange, call.body)
     return Lines(lines(runtime, exchange, run, after=since))
 

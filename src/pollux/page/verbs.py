@@ -4,6 +4,7 @@ The conversation is the page's to keep; what it brings back is believed because 
 again finds the run that it began, and gets the answer that was recorded: nothing is done twice.
 """
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -14,7 +15,7 @@ from itertools import count
 from pollux.asgi.budget import limits_for
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PAGE, Visit
-from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy
+from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON, Message
@@ -61,8 +62,15 @@ def holder_of(visit: Visit) -> Holder:
     return Holder(visitor=visit.user, origin=visit.origin, profile=visit.profile)
 
 
-def read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
+async def read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
     """What a request says. Raises ValidationError or Misfit where it is not to be believed."""
+    # Elsewhere: a page may show a megabyte, and everybody else would wait while it is looked through.
+    return await asyncio.to_thread(_read, runtime, visit, body)
+
+
+def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
+    if isinstance(body, SendBody) and not body.message.strip():
+        raise ValidationError("message must hold more than blanks")
     before = opened(body.history, holder=holder_of(visit), keys=runtime.keys, now=runtime.engine.clock.now())
     offered = declared(body.tool_definitions, taken=tuple(runtime.engine.toolbox))
     if offered.left_out:

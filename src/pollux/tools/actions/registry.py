@@ -158,6 +158,10 @@ class ActionRegistry:
         answer = await self._handlers[name].run(context, args)
         try:
             given = as_json(answer)
+        except ValidationError:
+            logger.error("the answer of %s is not JSON", name)
+            raise ActionError(INVALID_OUTPUT, f"the answer of {name} is not JSON", is_own=False) from None
+        try:
             check = self._checks.get(name, (None, None))[1]
             if check is not None:
                 schemas.check(check, given)
