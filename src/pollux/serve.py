@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,14 +18,18 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import ASGIApp
 
+from pollux.asgi import static
 from pollux.asgi.auth import Authority, Verifier
+from pollux.asgi.budget import Budget
 from pollux.asgi.credentials import Credentials, authority_of, secrets_of
 from pollux.asgi.door import LOOPBACK, Door, Pages, Rate, public
 from pollux.asgi.endpoint import Call, Endpoint, nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
 from pollux.asgi.openapi import document_of
+from pollux.asgi.visits import Visits
 from pollux.bootstrap import seal_keys
 from pollux.config import Settings
+from pollux.core.frozen import frozen
 from pollux.engine.engine import Engine
 from pollux.http import table as http_table
 from pollux.http.runtime import Runtime, as_it_is
@@ -61,16 +66,29 @@ DOCUMENT = Endpoint(
 PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpoint.public)
 
 
+@frozen
+class Site:
+    """Pages of our own beside the doors: what is public of them, and what answers or passes on."""
+
+    paths: frozenset[str]
+    app: Callable[[ASGIApp, Visits], ASGIApp]
+
+
 @asynccontextmanager
-async def running_app(settings: Settings, credentials: Credentials) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
-    """The application over a running engine, closed at the end."""
+async def running_app(
+    settings: Settings, credentials: Credentials, *, site: Site | None = None, scripts: Path = static.FOLDER
+) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
+    """The application over a running engine, closed at the end. `scripts` is where those for pages were built."""
     known = secrets_of(settings, credentials)
     async with _verifier(settings) as jwt:
         # Before the engine: every key there is has been made by the time anything is written.
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
         async with running_service(settings, known, stands_in=True) as service:
             page = page_of(settings, service, authority)
-            yield application(settings, service.engine, authority, google=service.google, page=page), service.engine
+            app = application(
+                settings, service.engine, authority, google=service.google, page=page, site=site, scripts=scripts
+            )
+            yield app, service.engine
 
 
 def page_of(settings: Settings, service: Service, authority: Authority) -> PageDoor:
@@ -84,7 +102,8 @@ def page_of(settings: Settings, service: Service, authority: Authority) -> PageD
         service.page_origins,
         service.page_profiles,
         {name: tool.spec for name, tool in service.actions.items()},
-        settings.tokens_per_day,
+        budget_of(settings, service.engine),
+        is_secure(settings),
     )
     return PageDoor(runtime, JayActions(service.registry, service.controls))
 
@@ -96,32 +115,49 @@ def application(
     *,
     google: "Google | None" = None,
     page: PageDoor | None = None,
+    site: Site | None = None,
+    scripts: Path = static.FOLDER,
 ) -> ASGIApp:
-    """The doors behind their guard."""
+    """The doors behind their guard, and beside it what anybody may load."""
     runtime = Runtime(
         engine,
         authority,
-        secure_cookies=(settings.public_url or "").startswith("https:"),
-        tokens_per_day=settings.tokens_per_day,
+        secure_cookies=is_secure(settings),
+        budget=budget_of(settings, engine),
         public_url=settings.public_url,
         google=google,
     )
     routes = routes_of((*http_table.ENDPOINTS, DOCUMENT), runtime)
     if page is not None:
-        routes += page_table.routes(page, secure=runtime.secure_cookies)
-    router = Router(routes, redirect_slashes=False, default=nothing_there)
+        routes += page_table.routes(page)
+    app: ASGIApp = Router(routes, redirect_slashes=False, default=nothing_there)
+    if site is not None and authority.visits is not None:
+        app = site.app(app, authority.visits)
     return Door(
-        router,
+        app,
         authority=authority,
         rate=Rate(per_minute=settings.requests_per_minute, burst=settings.burst, now=time.monotonic),
         # Who calls a site's action is found out there: its own pages have no token.
-        is_public=public(PUBLIC, JAY),
+        is_public=public(PUBLIC | site.paths if site else PUBLIC, JAY),
         hosts=hosts_of(settings),
         public_url=settings.public_url,
         explain=lambda problem: as_it_is(engine, problem),
         pages=Pages(page.runtime.origins, page_table.is_open) if page else Pages(),
         proxies=frozenset(name.strip("[]") for name in settings.trusted_proxies),
+        beside=dict.fromkeys(static.PATHS, static.Scripts(scripts)),
     )
+
+
+def is_secure(settings: Settings) -> bool:
+    """Whether browsers know us by https: cookies are kept to it then."""
+    return (settings.public_url or "").startswith("https:")
+
+
+def budget_of(settings: Settings, engine: Engine) -> Budget | None:
+    """What users may spend here; None where nothing was said of it."""
+    if settings.tokens_per_day is None and settings.visitor_tokens_per_day is None:
+        return None
+    return Budget(engine, tokens_per_day=settings.tokens_per_day, for_strangers=settings.visitor_tokens_per_day)
 
 
 def hosts_of(settings: Settings) -> frozenset[str] | None:

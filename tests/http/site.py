@@ -36,7 +36,7 @@ from pollux.engine.ports import Clock, Store
 from pollux.page.jay import JayActions
 from pollux.page.runtime import PageRuntime
 from pollux.page.table import PageDoor
-from pollux.serve import application
+from pollux.serve import application, budget_of
 from pollux.stores.memory import MemoryStore
 from pollux.tools.actions import ActionRegistry
 
@@ -213,7 +213,7 @@ def page_door(
         seal_keys(settings),
         frozenset(origins),
         actions=actions,
-        tokens_per_day=settings.tokens_per_day,
+        budget=budget_of(settings, engine),
     )
     return PageDoor(runtime, JayActions(registry or ActionRegistry()))
 

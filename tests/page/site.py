@@ -89,7 +89,8 @@ class PageSite:
     http: aiohttp.ClientSession
 
     async def page(self, **body: Any) -> Page:
-        """Somebody new."""
+        """Somebody new, with a browser of their own."""
+        self.http.cookie_jar.clear()
         return await Page(self.url, self.http).open(**body)
 
 

@@ -48,7 +48,7 @@ async def test_who_says_something_new_after_approving_does_not_make_the_model_fo
         await approve(page, await page.say("buy and write"))
         await page.say("and now?")
         assert [result.result for result in results(model.requests[-1])] == [
-            {"error": "the run was cancelled before this ran"},
+            {"error": "the run was cancelled while this was done elsewhere; it may or may not have happened"},
             "sent",
         ]
 

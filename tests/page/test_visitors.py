@@ -14,6 +14,7 @@ from tests.page.site import page_site
 
 from pollux.core.messages import Usage
 from pollux.providers.scripted import ScriptedProvider, call, reply
+from pollux.testing import FakeClock
 
 ADA = {"Authorization": f"Bearer {TOKENS['ada']}"}
 
@@ -73,6 +74,21 @@ async def test_what_a_day_may_cost_holds_for_visitors_too(tmp_path: Path):
         await page.say("hi")
         status, told = await page.post("/api/page/send-message", page.sending("more"))
         assert (status, told["error"]["code"]) == (429, "budget")
+
+
+async def test_whoever_is_somebody_new_each_time_spends_from_what_all_strangers_may(tmp_path: Path):
+    clock = FakeClock()
+    model = ScriptedProvider(*[reply("Hello.", usage=Usage(input=60, output=40))] * 3)
+    async with page_site(tmp_path, model, clock=clock, visitor_tokens_per_day=150) as site:
+        for _ in range(2):
+            await (await site.page()).say("hi")
+            clock.advance(6)
+        page = await site.page()
+        status, told = await page.post("/api/page/send-message", page.sending("hi"))
+        assert (status, told["error"]["code"]) == (429, "budget")
+        # The site's own people are not held up by strangers.
+        page.token = TOKENS["ada"]
+        assert (await page.say("hi"))["message"] == "Hello."
 
 
 async def test_behind_a_proxy_a_page_is_where_its_visitor_sees_it(tmp_path: Path):

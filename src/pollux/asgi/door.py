@@ -5,7 +5,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from math import ceil
 from urllib.parse import urlsplit
 
@@ -107,6 +107,7 @@ class Door:
         explain: Callable[[Exception], Exception] = lambda problem: problem,
         pages: Pages = Pages(),  # noqa: B008
         proxies: Collection[str] = (),
+        beside: Mapping[str, ASGIApp] | None = None,
     ) -> None:
         self._app = app
         self._authority = authority
@@ -116,12 +117,17 @@ class Door:
         self._public_url = public_url
         self._pages = pages
         self._proxies = proxies
+        self._beside = beside or {}
+        """What answers for itself, at these paths: anybody may load it, from a page of any site."""
         self._explain = explain
         """What went wrong as callers shall hear of it, where that depends on more than the problem."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._refuse_other(scope, receive, send)
+            return
+        if (beside := self._beside.get(scope["path"])) is not None:
+            await beside(scope, receive, send)
             return
         began, correlation = time.perf_counter(), correlation_id()
         guest = self._pages.guest(scope, Headers(scope=scope))

@@ -46,6 +46,7 @@ class Settings:
     requests_per_minute: int
     burst: int
     tokens_per_day: int | None
+    visitor_tokens_per_day: int | None
     tokens: tuple[tuple[str, Secret], ...]
     token: Secret | None
     oidc_issuer: str | None

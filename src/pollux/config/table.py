@@ -115,6 +115,9 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("tokens_per_day", (), None, "count", None,
             "How many tokens the runs of one user may spend in 24 hours, begun over HTTP.",
             file=("serve.tokens_per_day",)),
+    Setting("visitor_tokens_per_day", (), None, "count", None,
+            "How many tokens all visitors of pages whom nobody knows may spend in 24 hours, together.",
+            file=("serve.visitor_tokens_per_day",)),
     # Who may call
     Setting("tokens", ("POLLUX_TOKENS",), None, "tokens", None,
             "Users and their bearer tokens: `alice:TOKEN,bob:TOKEN`. A user may have several.", file=("tokens",)),

@@ -206,7 +206,7 @@ def cancelled(run: Run, *, by: str, reason: CancelReason, at: Instant) -> Run:
         if action.approval and action.approval.is_open:
             action = evolve(action, approval=evolve(action.approval, resolution=Resolution("withdrawn", at)))
         if action.started is None or action.handed_over or action.unhappened:
-            action = evolve(action, outcome=_dropped(at))
+            action = evolve(action, outcome=_left_off(at) if action.handed_over else _dropped(at))
         run = _put(run, action)
     return close_turn(_give_up_on_unknown(run, at), at)
 
@@ -330,6 +330,11 @@ def _outcome_of(event: ActionCompleted | ActionFailed) -> Outcome:
 
 def _dropped(at: Instant) -> Outcome:
     said = "the run was cancelled before this ran"
+    return Outcome("failed", {"error": said}, at, "cancelled", said)
+
+
+def _left_off(at: Instant) -> Outcome:
+    said = "the run was cancelled while this was done elsewhere; it may or may not have happened"
     return Outcome("failed", {"error": said}, at, "cancelled", said)
 
 

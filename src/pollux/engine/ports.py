@@ -222,8 +222,11 @@ class Store(Protocol):
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
 
-    async def spent(self, user: UserId, since: Instant) -> int:
-        """The tokens of this user's runs that began at that moment or later. Erasing what was said gives none back."""
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+        """The tokens of this user's runs that began at that moment or later. Erasing what was said gives none back.
+
+        With `is_prefix`, of all users whose names begin so.
+        """
         ...
 
     async def approvals(

@@ -103,9 +103,9 @@ class Queries:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
 
-    async def spent(self, user: UserId, since: Instant) -> int:
-        """The tokens of this user's runs that began at that moment or later."""
-        return await self._store.spent(user, since)
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+        """The tokens of this user's runs, or of all whose names begin so, that began at that moment or later."""
+        return await self._store.spent(user, since, is_prefix=is_prefix)
 
     async def audit(
         self,

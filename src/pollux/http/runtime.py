@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, TypeVar
 
 from pollux.asgi.auth import Authority
+from pollux.asgi.budget import Budget
 from pollux.core.errors import Draining, StoreError
 from pollux.core.frozen import frozen
 from pollux.engine.engine import Engine
@@ -20,8 +21,7 @@ class Runtime:
     engine: Engine
     authority: Authority
     secure_cookies: bool = False
-    tokens_per_day: int | None = None
-    """What one user's runs may spend in a day, all together. None: no bound of that kind."""
+    budget: Budget | None = None
     public_url: str | None = None
     """Where browsers know us, if that is not where they reach us."""
     google: "Google | None" = None

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
-from pollux.asgi.budget import limits_for
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
@@ -133,10 +132,9 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     )
 
     async def fresh() -> Start:
-        if runtime.tokens_per_day is None:
+        if runtime.budget is None:
             return start
-        limits = await limits_for(runtime.engine, call.user, body.profile, tokens_per_day=runtime.tokens_per_day)
-        return replace(start, limits=limits)
+        return replace(start, limits=await runtime.budget.limits_for(call.user, body.profile))
 
     try:
         if "idempotency-key" in call.headers:

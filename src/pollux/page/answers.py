@@ -43,7 +43,8 @@ def told(
     """
     calls = [_call(action, names) for action in waiting_calls(run)]
     history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
-    questions = [_question(action) for action in run.open if is_asked(action)]
+    now = runtime.engine.clock.now()
+    questions = [_question(action, now) for action in run.open if is_asked(action)]
     if questions:
         return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id)
     if calls:
@@ -89,7 +90,7 @@ def _call(action: Action, names: Mapping[str, str]) -> PendingCall:
     return PendingCall(id=action.id, name=names.get(action.tool, action.tool), args=action.args)
 
 
-def _question(action: Action) -> Question:
+def _question(action: Action, now: Instant) -> Question:
     approval = action.approval
     assert approval is not None
     return Question(
@@ -100,4 +101,6 @@ def _question(action: Action) -> Question:
         args=action.args,
         args_hash=action.args_hash,
         expires_at=moment(approval.expires_at),
+        expires_in=round(max(0.0, approval.expires_at - now), 3),
+        subjects=list(action.subjects),
     )

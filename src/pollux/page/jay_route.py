@@ -15,6 +15,7 @@ from pollux.asgi.visits import Visit
 from pollux.core.errors import AuthError
 from pollux.core.messages import JSON
 from pollux.page import verbs
+from pollux.page.cookie import cookie_of, token_in
 from pollux.page.jay import JayActions, Verb
 from pollux.page.runtime import DEFAULT_PROFILE, PageRuntime
 from pollux.page.shapes import ApprovalRequired, Response, SendBody, SubmitBody, Told
@@ -22,16 +23,14 @@ from pollux.tools.actions import Caller
 
 PATH: Final = "/_jay/actions/{name}"
 PREFIX: Final = "/_jay/actions/"
-COOKIE: Final = "pollux_visitor"
 
 
 class JayRoute:
     """Answers at Jay's address."""
 
-    def __init__(self, runtime: PageRuntime, actions: JayActions, *, secure: bool) -> None:
+    def __init__(self, runtime: PageRuntime, actions: JayActions) -> None:
         self._runtime = runtime
         self._actions = actions
-        self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, method = Headers(scope=scope), str(scope["method"])
@@ -51,7 +50,7 @@ class JayRoute:
         if status == 405:
             pairs.append((b"allow", ", ".join(self._actions.allowed(name)).encode()))
         if token:
-            pairs.append((b"set-cookie", self._cookie(token).encode()))
+            pairs.append((b"set-cookie", cookie_of(token, secure=self._runtime.secure_cookies).encode()))
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": body})
 
@@ -69,7 +68,7 @@ class JayRoute:
                 raise AuthError("a page of another site needs a visitor's token. POST /api/page/session gives one")
             return Visit(identity.user, scope[ORIGIN], DEFAULT_PROFILE, identity.expires_at or 0.0), ""
         try:
-            visit = self._runtime.visits.read(_cookie(headers))
+            visit = self._runtime.visits.read(token_in(headers))
             check_visit_place(visit, scope, headers)
             return visit, ""
         except (AuthError, HttpError):
@@ -87,10 +86,6 @@ class JayRoute:
             run, _ = await verbs.submitted(self._runtime, exchange, results)
         return await verbs.answered(self._runtime, exchange, await verbs.settled(self._runtime, exchange, run.id))
 
-    def _cookie(self, token: str) -> str:
-        parts = [f"{COOKIE}={token}", f"Path={PREFIX}", "HttpOnly", "SameSite=Lax"]
-        return "; ".join([*parts, "Secure"] if self._secure else parts)
-
 
 def _plain(told: Told) -> dict[str, Any]:
     """What Jay's chat understands: of questions it knows nothing, so it says them."""
@@ -98,12 +93,3 @@ def _plain(told: Told) -> dict[str, Any]:
         asked = "\n".join(f"- {question.preview or question.tool}" for question in told.approvals)
         told = Response(message=f"Approval needed:\n{asked}", history=told.history, run_id=told.run_id)
     return msgspec.to_builtins(told)
-
-
-def _cookie(headers: Headers) -> str:
-    found = ""
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            found = value
-    return found

@@ -49,9 +49,14 @@ def _answer(number: int, given: JSON) -> Answer:
     return Answer(call_id, _value(members["result"]), bool(is_error))
 
 
+def as_text(result: JSON) -> str:
+    """A text as it is, and anything else as JSON."""
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+
+
 def _value(result: JSON) -> JSON:
     """The value of a result that is JSON as text, as pages send it; any other text is itself."""
-    text = result if isinstance(result, str) else json.dumps(result)
+    text = as_text(result)
     if len(text) > LARGEST:
         return f"{text[:LARGEST]}… ({len(text) - LARGEST} more characters cut)"
     try:

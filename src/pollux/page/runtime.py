@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from pollux.asgi.auth import Authority
+from pollux.asgi.budget import Budget
 from pollux.asgi.visits import Visits
 from pollux.core.frozen import frozen
 from pollux.core.tools import ToolSpec
@@ -28,8 +29,8 @@ class PageRuntime:
     actions: Mapping[str, ToolSpec] = field(default_factory=dict[str, ToolSpec])
     """What the site's server does for the model, by the model's names."""
 
-    tokens_per_day: int | None = None
-    """What one visitor's runs may spend in a day, all together. None: no bound of that kind."""
+    budget: Budget | None = None
+    secure_cookies: bool = False
 
     def actions_of(self, profile: str) -> list[ToolSpec]:
         """The actions that this agent may call."""

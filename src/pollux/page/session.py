@@ -1,17 +1,19 @@
 """How a page gets a token for whoever visits it."""
 
 from pollux.asgi.auth import Authority
-from pollux.asgi.endpoint import Call
+from pollux.asgi.door import is_same_origin
+from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PREFIX, STRANGER, Visit
 from pollux.core.errors import AuthError
 from pollux.core.ids import Instant, UserId
 from pollux.page.answers import moment
+from pollux.page.cookie import cookie_of, token_in
 from pollux.page.runtime import DEFAULT_PROFILE, PageRuntime
 from pollux.page.shapes import SessionAnswer, SessionBody
 
 
-async def begin(runtime: PageRuntime, call: Call) -> SessionAnswer:
+async def begin(runtime: PageRuntime, call: Call) -> Answer:
     """A visitor's token, bound to the page's origin and to one agent. Who has one already stays who they are."""
     body: SessionBody = call.body
     profile = body.profile or DEFAULT_PROFILE
@@ -21,7 +23,11 @@ async def begin(runtime: PageRuntime, call: Call) -> SessionAnswer:
     known = await _named(runtime.authority, body.user_token) if body.user_token is not None else _known(runtime, call)
     user, until = known if known is not None else (None, None)
     token, visit = runtime.visits.given(origin=call.origin, profile=profile, user=user, until=until)
-    return SessionAnswer(token=token, expires_at=moment(visit.expires_at))
+    told = SessionAnswer(token=token, expires_at=moment(visit.expires_at))
+    if not visit.user.startswith(STRANGER) or not _is_ours(call):
+        return Answer(told)
+    # What this page asks for by itself, at Jay's address, it asks for as the same visitor.
+    return Answer(told, headers={"set-cookie": cookie_of(token, secure=runtime.secure_cookies)})
 
 
 Known = tuple[UserId, Instant | None]
@@ -37,15 +43,22 @@ async def _named(authority: Authority, token: str) -> Known:
 
 
 def _known(runtime: PageRuntime, call: Call) -> Known | None:
-    """Who holds a token of an earlier visit to the same place."""
+    """Who holds a token of an earlier visit to the same place; in the page's own cookie, only if a stranger."""
     scheme, _, token = call.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.startswith(PREFIX):
+    is_given = scheme.lower() == "bearer" and token.startswith(PREFIX)
+    if not is_given and not _is_ours(call):
         return None
     try:
-        visit: Visit = runtime.visits.read(token.strip())
+        visit: Visit = runtime.visits.read(token.strip() if is_given else token_in(call.headers))
     except AuthError:
         return None
     if visit.origin != call.origin:
         return None
     # A stranger may come again and again. For the site's own users, only the site can say that they are still theirs.
-    return visit.user, None if visit.user.startswith(STRANGER) else visit.expires_at
+    if visit.user.startswith(STRANGER):
+        return visit.user, None
+    return (visit.user, visit.expires_at) if is_given else None
+
+
+def _is_ours(call: Call) -> bool:
+    return is_same_origin(call.origin, call.headers.get("host", "").lower())

@@ -38,6 +38,8 @@ class SendBody(Strict, frozen=True):
     """What the user says, with all that was said, what the page offers and what it shows."""
 
     message: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    request_id: Annotated[str, Meta(max_length=100)] = ""
+    """Tells it from the same words said another time. The same request again, id and all, gets the same answer."""
     history: list[Json] = []
     tool_definitions: list[Json] = []
     page_state: Json = None
@@ -72,6 +74,10 @@ class Question(Camel, frozen=True):
     args: dict[str, Json]
     args_hash: str
     expires_at: str
+    expires_in: float
+    """In seconds from now: a visitor's clock may be wrong."""
+    subjects: list[str]
+    """Whom or what it is about; where there are any, the user may allow them for good."""
 
 
 class Response(Camel, tag_field="type", tag="response", frozen=True):

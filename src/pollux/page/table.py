@@ -68,9 +68,9 @@ class PageDoor:
     actions: JayActions
 
 
-def routes(door: PageDoor, *, secure: bool) -> list[Route]:
+def routes(door: PageDoor) -> list[Route]:
     """The table as routes, and Jay's address beside it."""
-    jay = JayRoute(door.runtime, door.actions, secure=secure)
+    jay = JayRoute(door.runtime, door.actions)
     return [*routes_of(ENDPOINTS, door.runtime), Route(jay_route.PATH, jay)]
 
 

@@ -12,7 +12,6 @@ import logging
 from contextlib import suppress
 from itertools import count
 
-from pollux.asgi.budget import limits_for
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PAGE, Visit
 from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy, ValidationError
@@ -28,7 +27,7 @@ from pollux.page.history import completed, recent
 from pollux.page.own import own_answer
 from pollux.page.private import private_references
 from pollux.page.prompt import system_prompt
-from pollux.page.results import answers
+from pollux.page.results import answers, as_text
 from pollux.page.runtime import PageRuntime
 from pollux.page.seal import Holder, Opened, opened
 from pollux.page.shapes import SendBody, SubmitBody, Told
@@ -106,7 +105,7 @@ async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run
 
 async def _start(runtime: PageRuntime, exchange: Exchange, body: SendBody, *, run_id: RunId, request: str) -> Run:
     visit, thread_id = exchange.visit, ThreadId("thr_" + run_id.removeprefix("run_"))
-    limits = await limits_for(runtime.engine, visit.user, visit.profile, tokens_per_day=runtime.tokens_per_day)
+    limits = await runtime.budget.limits_for(visit.user, visit.profile) if runtime.budget else None
     return await runtime.engine.start(
         Start(
             body.message,
@@ -141,7 +140,7 @@ async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) 
             run = await engine.show(run_id, exchange.page, user=user)
         for answer in given:
             if answer.call_id in waiting:
-                error = str(answer.result) if answer.is_error else None
+                error = as_text(answer.result) if answer.is_error else None
                 run = await engine.submit(answer.call_id, answer.result, user=user, error=error)
     return run, since
 
@@ -206,8 +205,8 @@ async def _said_before(runtime: PageRuntime, exchange: Exchange) -> tuple[Messag
 def _identity(runtime: PageRuntime, exchange: Exchange, body: SendBody, use: int) -> tuple[RunId, str]:
     """The id of the run that this very request begins, and a digest of the request."""
     asked = json.dumps(
-        [exchange.visit.user, exchange.visit.origin, exchange.visit.profile, body.message, body.history,
-         body.tool_definitions, body.page_state],
+        [exchange.visit.user, exchange.visit.origin, exchange.visit.profile, body.message, body.request_id,
+         body.history, body.tool_definitions, body.page_state],
         sort_keys=True,
     )  # fmt: skip
     request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()

@@ -130,8 +130,9 @@ class MemoryStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
 
-    async def spent(self, user: UserId, since: Instant) -> int:
-        return sum(row.tokens for row in self._rows.values() if row.user == user and row.created_at >= since)
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+        begun = [row for row in self._rows.values() if row.created_at >= since]
+        return sum(row.tokens for row in begun if row.user == user or (is_prefix and row.user.startswith(user)))
 
     async def approvals(
         self,

@@ -1,6 +1,7 @@
 """Questions to the SQLite store, and the connections that ask them. Nothing here writes."""
 
 import sqlite3
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -157,10 +158,11 @@ def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
     return [rows.run_of_row(row) for row in db.execute(statement, values)]
 
 
-def spent(db: Db, user: str, since: Instant) -> int:
-    """The tokens of a user's runs from that moment on."""
-    statement = "SELECT total(tokens) FROM runs WHERE user = ? AND created_at >= ?"
-    return int(db.execute(statement, (user, since)).fetchone()[0])
+def spent(db: Db, user: str, since: Instant, *, is_prefix: bool) -> int:
+    """The tokens of a user's runs, or of all whose names begin so, from that moment on."""
+    statement = "SELECT total(tokens) FROM runs WHERE user >= ? AND user <= ? AND created_at >= ?"
+    last = user + chr(sys.maxunicode) if is_prefix else user
+    return int(db.execute(statement, (user, last, since)).fetchone()[0])
 
 
 def secret(db: sqlite3.Connection, user: str, name: str) -> bytes | None:

@@ -144,9 +144,9 @@ class SqliteStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "parent = ?", run_id))
 
-    async def spent(self, user: UserId, since: Instant) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
         # A user may have begun very many since then.
-        return await self._reading(lambda db: reading.spent(db, user, since), is_short=False)
+        return await self._reading(lambda db: reading.spent(db, user, since, is_prefix=is_prefix), is_short=False)
 
     async def approvals(
         self,

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import pytest
 
-from pollux.core.ids import RunId, ThreadId
+from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.run import Parent
 from pollux.engine.ports import AuditFact, Change, Store
 from pollux.testing.store_fixtures import StoreFixtures
@@ -102,6 +102,15 @@ class Finding(StoreFixtures):
         assert await store.spent(ADA, NOON + 1.5) == 15
         assert await store.spent(ADA, NOON + 99) == 0
         assert await store.spent(BOB, NOON) == 30
+
+    async def test_users_whose_names_begin_alike_have_spent_what_each_of_them_has(self, store: Store):
+        for number in range(3):
+            story = Story(str(number), owner=UserId(f"visitor:{number}"), at=NOON + number)
+            await (await story.start(store)).answer(store)
+        await tell_all(store, Story("b", owner=BOB))
+        assert await store.spent(UserId("visitor:"), 0, is_prefix=True) == 45
+        assert await store.spent(UserId("visitor:"), NOON + 1, is_prefix=True) == 30
+        assert await store.spent(UserId("visitor:"), 0) == 0
 
     async def test_approvals_are_found_by_their_state(self, store: Store):
         story = await Story("1").start(store)

@@ -118,6 +118,8 @@ def audit(user: str | None, after: int, before: int | None, limit: int, *, newes
 
 
 SPENT = b'SELECT coalesce(sum(tokens), 0)::bigint FROM pollux.runs WHERE "user" = %s AND created_at >= %s'
+SPENT_BY_ALL = b"""SELECT coalesce(sum(tokens), 0)::bigint FROM pollux.runs
+WHERE starts_with("user", %s) AND created_at >= %s"""
 DUE = b"SELECT run_id FROM pollux.runs WHERE wake_at <= %s ORDER BY wake_at, run_id"
 NEXT_WAKE = b"SELECT min(wake_at) FROM pollux.runs WHERE wake_at IS NOT NULL"
 VERSIONS = b"SELECT run_id, version FROM pollux.runs WHERE run_id = ANY(%s)"

@@ -159,8 +159,9 @@ class PostgresStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return [run_of_row(row) for row in await self._ask(reading.run_rows("parent = %s", run_id))]
 
-    async def spent(self, user: UserId, since: Instant) -> int:
-        [(tokens,)] = await self._ask((reading.SPENT, (user, since)), user=user)
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+        statement = reading.SPENT_BY_ALL if is_prefix else reading.SPENT
+        [(tokens,)] = await self._ask((statement, (user, since)), user=None if is_prefix else user)
         return tokens
 
     async def approvals(

@@ -1,0 +1,23 @@
+"""The cookie by which a visitor of our own pages stays the same: in the chat, and in what the page itself asks for."""
+
+from typing import Final
+
+from starlette.datastructures import Headers
+
+COOKIE: Final = "pollux_visitor"
+
+
+def token_in(headers: Headers) -> str:
+    """The visitor's token; empty where there is none. Of several, the last counts."""
+    found = ""
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == COOKIE:
+            found = value
+    return found
+
+
+def cookie_of(token: str, *, secure: bool) -> str:
+    """The cookie to set. No script reads it, and no other site sends it along."""
+    parts = [f"{COOKIE}={token}", "Path=/", "HttpOnly", "SameSite=Lax"]
+    return "; ".join([*parts, "Secure"] if secure else parts)
