@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from pollux.bootstrap import running_engine
+from pollux.cli import demo_shop
 from pollux.cli.demo_chat import Chat
 from pollux.cli.lines import StandardInput
 from pollux.cli.parser import Parser
@@ -57,6 +58,18 @@ async def model(demo: Demo) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
+async def shop(demo: Demo) -> AsyncGenerator[None]:
+    """A shop whose pages have an agent on them, on a free port of this machine."""
+    settings = demo_shop.shop_settings(demo.settings, demo.settings.home / "shop")
+    async with demo_shop.serving_shop(settings) as (url, _):
+        demo.notes.append(f"shop: {url} (open it in a browser, and ask the agent on the page)")
+        demo.notes += [f"  {prompt}" for prompt in demo_shop.PROMPTS]
+        if not demo_shop.is_built():
+            demo.notes.append("  (there is no agent on its pages yet: the browser side is not built: make web)")
+        yield
+
+
+@asynccontextmanager
 async def chat(demo: Demo) -> AsyncGenerator[None]:
     """A chat in this terminal, with two harmless tools and one that asks first."""
     outbox = demo.settings.home / "outbox.jsonl"
@@ -67,19 +80,19 @@ async def chat(demo: Demo) -> AsyncGenerator[None]:
     )
     async with running_engine(demo.settings, tools=tools, profiles={"default": profile}) as engine:
         demo.notes.append(f"mail: nothing leaves this machine; the outbox is {outbox}")
-        sys.stdout.write("\n".join(["Pollux demo", *demo.notes, "", "Try:", *(f"  {p}" for p in PROMPTS)]) + "\n")
+        sys.stdout.write("\n".join(["Pollux demo", *demo.notes, "", "Try here:", *(f"  {p}" for p in PROMPTS)]) + "\n")
         await Chat(engine, StandardInput()).talk()
         yield
 
 
-PARTS: tuple[Part, ...] = (model, chat)
+PARTS: tuple[Part, ...] = (model, shop, chat)
 
 
 def main(argv: list[str]) -> int:
     """Run the demo until the person leaves; Ctrl-C and Ctrl-D both end it cleanly."""
     parser = Parser(
         prog="pollux demo",
-        description="A chat with a demo model. Ctrl-D leaves.",
+        description="A chat with a demo model, and a shop with an agent on its pages. Ctrl-D leaves.",
         epilog="examples:\n  pollux demo\n  GEMINI_API_KEY=… pollux demo    with the real model",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

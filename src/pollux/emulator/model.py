@@ -44,13 +44,16 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Ask:
-    """One request, read and found well-formed. `rounds` are the results since the prompt, one entry per model turn."""
+    """One request, read and found well-formed. `rounds` are the results since the prompt, one entry per model turn;
+    `made` are the calls that they answer."""
 
     model: str
     prompt: str
+    system: str = ""
     earlier: tuple[str, ...] = ()
     tools: tuple[Tool, ...] = ()
     rounds: tuple[tuple[Result, ...], ...] = ()
+    made: tuple[tuple[Call, ...], ...] = ()
     mode: Mode = "auto"
     allowed: frozenset[str] = frozenset()
     schema: dict[str, Any] | None = None

@@ -1,7 +1,9 @@
 """Read the bytes of a Gemini request into an Ask, or refuse them the way the real service does."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -10,7 +12,7 @@ from pollux.emulator import tokens
 from pollux.emulator.gemini import fields, history, rules
 from pollux.emulator.gemini.errors import Refusal
 from pollux.emulator.jsons import compact, too_deep
-from pollux.emulator.model import Ask, Attachment, Mode, Result, Tool
+from pollux.emulator.model import Ask, Attachment, Call, Mode, Result, Tool
 from pollux.emulator.schemas import from_openapi, with_plain_types
 from pollux.emulator.seal import digest, from_base64
 
@@ -60,9 +62,11 @@ def read_ask(raw: bytes, target: Target) -> Ask:
     return Ask(
         model=target.model,
         prompt=_asked(turns[at]) or _text(request.get("systemInstruction", {})),
+        system=_text(request.get("systemInstruction", {})),
         earlier=tuple(text for turn in turns[:at] if turn.get("role") != "model" and (text := _text(turn))),
         tools=_tools(request.get("tools", [])),
         rounds=_rounds(turns[at:]),
+        made=_made(turns[at:]),
         mode=_MODES.get(calling.get("mode", "AUTO"), "auto"),
         allowed=frozenset(calling.get("allowedFunctionNames", [])),
         schema=_output_schema(config),
@@ -131,6 +135,22 @@ def _tools(declared: list[dict[str, Any]]) -> tuple[Tool, ...]:
 def _rounds(turns: list[dict[str, Any]]) -> tuple[tuple[Result, ...], ...]:
     found = (history.responses(turn) for turn in turns if turn.get("role") != "model")
     return tuple(tuple(Result(one["name"], one.get("response", {})) for one in turn) for turn in found if turn)
+
+
+def _made(turns: list[dict[str, Any]]) -> tuple[tuple[Call, ...], ...]:
+    """The calls of each round, in the order of their results."""
+    pairs = [(history.calls(asked), history.responses(answered)) for asked, answered in pairwise(turns)]
+    return tuple(tuple(_answered(calls, results)) for calls, results in pairs if results)
+
+
+def _answered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> Iterator[Call]:
+    left = list(calls)
+    for result in results:
+        # By its id where it has one; history has checked that the names agree.
+        same = [call for call in left if call["name"] == result["name"]]
+        call = next((one for one in same if one.get("id") and one.get("id") == result.get("id")), same[0])
+        left.remove(call)
+        yield Call(call["name"], call.get("args", {}), call.get("id"))
 
 
 def _output_schema(config: dict[str, Any]) -> dict[str, Any] | None:

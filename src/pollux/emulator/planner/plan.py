@@ -11,6 +11,7 @@ from pollux.emulator import tokens
 from pollux.emulator.jsons import compact, is_object
 from pollux.emulator.model import Ask, Call, Reply, Tool
 from pollux.emulator.planner import answers, clues, explicit, match, values
+from pollux.emulator.planner.pages import drive as pages
 
 _THEN = re.compile(r"[,.;]?\s+(?:and\s+)?then,?\s+", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,\s*and|;|,|\band\b)\s+", re.IGNORECASE)
@@ -36,6 +37,11 @@ def _decide(ask: Ask) -> Reply:
             return Reply(texts=said)
         if not ask.rounds and _WHO.search(ask.prompt):
             return Reply(texts=tokens.chunks(answers.about_itself(ask)))
+        if ask.system and (driven := pages.drive(ask, tools)) is not None:
+            return Reply(texts=tokens.chunks(driven)) if isinstance(driven, str) else Reply(calls=driven)
+    if pages.is_shown(ask):
+        # To act on a page without a look at it would be a guess.
+        tools = pages.beside(tools)
     wanted = _rounds(ask.prompt, tools)
     if len(ask.rounds) < len(wanted):
         return Reply(calls=tuple(wanted[len(ask.rounds)]))
