@@ -8,6 +8,8 @@ SHELL := bash
 BIN := .venv/bin
 READY := .venv/.ready
 TEST_LOG := .venv/test.log
+WEB_READY := web/node_modules/.ready
+STATIC := src/pollux/_static/pollux.js
 UV_VERSION := 0.13.7
 
 # The pins are complete and hashed, so pip has nothing to resolve; --no-deps makes that a promise.
@@ -28,12 +30,24 @@ $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
 	@touch $@
 
-.PHONY: lint
-lint: $(READY) ## Ruff, formatting and types
+# What pages get from the server is built from web/ and not checked in; wheels carry it.
+$(WEB_READY): web/package.json web/package-lock.json
 	@scripts/check-node
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(STATIC): $(WEB_READY) web/build.mjs $(shell find web/packages -path '*/src/*' -type f 2>/dev/null)
+	cd web && node build.mjs
+
+.PHONY: web
+web: $(STATIC) ## Build the script that pages load
+
+.PHONY: lint
+lint: $(READY) $(WEB_READY) ## Formatting, lint and types, of Python and TypeScript
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
+	cd web && npm run --silent check
 
 .PHONY: format
 format: $(READY) ## Rewrite the source in the house's format
@@ -42,14 +56,15 @@ format: $(READY) ## Rewrite the source in the house's format
 
 # The coverage check comes between pytest and its closing line, so that the last line tells what ran.
 .PHONY: test
-test: lint ## Everything that must hold before a change is sent
+test: lint $(STATIC) ## Everything that must hold before a change is sent
+	cd web && npm test --silent
 	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
 	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py
 	@tail -n 1 $(TEST_LOG)
 
 .PHONY: demo
-demo: $(READY) ## Try it without a key
+demo: $(READY) $(STATIC) ## Try it without a key
 	@$(BIN)/pollux demo
 
 .PHONY: bench
@@ -66,8 +81,7 @@ bench-hosts: $(READY) ## A server and workers on PostgreSQL beside the embedded 
 	$(BIN)/python benchmarks/hosts.py
 
 .PHONY: interop
-interop: $(READY) ## Real peers from public registries
-	@scripts/check-node
+interop: $(READY) $(STATIC) ## Real peers from public registries
 	@scripts/run-marked interop
 
 .PHONY: soak
@@ -90,5 +104,5 @@ pins: $(READY) ## Resolve the dependencies again; `make pins UPGRADE=1` takes ne
 
 .PHONY: clean
 clean: ## Remove what the targets made
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* build dist
+	rm -rf web/node_modules src/pollux/_static .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage* build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

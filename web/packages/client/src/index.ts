@@ -1,0 +1,19 @@
+/** The conversation of a page with its agent, without a page: sessions, streams, calls, questions, reloads. */
+
+export type { PendingCall, Question } from "@pollux/protocol";
+export type { Claims, Release } from "./claim";
+export { createConversation, LONGEST_MESSAGE } from "./conversation";
+export type {
+  Activity,
+  ChatError,
+  ChatMessage,
+  ChatState,
+  ClientOptions,
+  Conversation,
+  Decision,
+  Json,
+  PagePort,
+  Role,
+  Shelf,
+  ToolDefinition,
+} from "./types";

@@ -1,0 +1,99 @@
+/** What goes wrong between the page and the server, and what a person is told of it. */
+
+import type { ChatError } from "./types";
+
+/** A request that came to nothing. `mayPass` says that the same one may succeed in a while. */
+export class Trouble extends Error {
+  readonly code: string;
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    options: { status?: number; retryAfter?: number | undefined } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.status = options.status ?? 0;
+    this.retryAfter = options.retryAfter;
+  }
+
+  get mayPass(): boolean {
+    return this.code === CUT || PASSING_CODES.has(this.code) || PASSING_STATUSES.has(this.status);
+  }
+}
+
+/** The network broke, or what came was no answer of ours. */
+export const CUT = "unreachable";
+const PASSING_CODES: ReadonlySet<string> = new Set(["draining", "unavailable", "store_error", "busy"]);
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
+/** The history cannot be gone on with. Nothing has happened: the request was refused before anything began. */
+export const HISTORY_GONE: ReadonlySet<string> = new Set([
+  "history_invalid",
+  "history_expired",
+  "history_unsigned",
+]);
+
+export const RESTARTED =
+  "The conversation could not be continued, so a new one begins here. What was said before is not known any more.";
+export const ELSEWHERE = "This conversation is going on in another tab. A new one begins here.";
+export const STOPPED = "Stopped.";
+export const EXPIRED = "Nobody answered in time, so it was not done.";
+export const CHANGED = "That question does not stand any more.";
+export const LOST =
+  "The page was left while this was being done. It may have happened. It was not done again: look at the page first.";
+export const LATE = "Not done: the page did not get to it in time.";
+export const OVERDUE = "The page took too long. It may have happened: look at the page first.";
+
+/** What to show for it. */
+export function chatError(trouble: unknown, base: string): ChatError {
+  if (!(trouble instanceof Trouble)) {
+    return { code: "internal", message: "Something went wrong in this page. Try again.", canRetry: true };
+  }
+  return { code: trouble.code, message: said(trouble, base), canRetry: canRetry(trouble) };
+}
+
+function said(trouble: Trouble, base: string): string {
+  switch (trouble.code) {
+    case "offline":
+      return "You are offline. Try again when there is a connection.";
+    case CUT:
+      return base
+        ? `The assistant cannot be reached. If this is your site: check that the server at ${base} runs, and that \`[page] origins\` in its configuration names ${here()}.`
+        : "The assistant cannot be reached. Try again in a while.";
+    case "bad_origin":
+      return `The assistant does not talk to pages of this site. If it is yours: name ${here()} under \`[page] origins\` in the server's configuration.`;
+    case "auth_error":
+      return "Your sign-in does not count any more. Reload the page, or sign in again.";
+    case "rate_limited":
+      return `Too many requests. Try again ${inSeconds(trouble.retryAfter)}.`;
+    case "budget":
+      return "What may be spent in a day is spent. Try again later.";
+    case "answer_gone":
+      return "Your last message was perhaps acted on, but its answer is not kept any more. Look before you ask again.";
+    case "internal":
+      return "Something went wrong at the server. Try again.";
+    default:
+      return trouble.message || "The assistant could not answer. Try again.";
+  }
+}
+
+function canRetry(trouble: Trouble): boolean {
+  if (trouble.mayPass || trouble.status >= 500) return true;
+  return ["offline", "answer_gone", "internal", "not_found", ...HISTORY_GONE].includes(trouble.code);
+}
+
+function inSeconds(milliseconds: number | undefined): string {
+  const seconds = Math.ceil((milliseconds ?? 0) / 1000);
+  return seconds > 90
+    ? `in ${Math.ceil(seconds / 60)} minutes`
+    : seconds > 1
+      ? `in ${seconds} seconds`
+      : "in a while";
+}
+
+function here(): string {
+  return globalThis.location?.origin ?? "this page's origin";
+}

@@ -1,0 +1,28 @@
+/** What a page and the server say to one another, as types. All of them come from the server's own schema. */
+
+export type {
+  ActionView,
+  ApprovalRequired,
+  BegunLine,
+  DeltaLine,
+  ErrorAnswer,
+  ErrorDetail,
+  ErrorLine,
+  PageLine,
+  PendingCall,
+  PendingPage,
+  PendingView,
+  Question,
+  ResolveBody,
+  Resolved,
+  Response,
+  RestartLine,
+  RunView,
+  SendBody,
+  SessionAnswer,
+  SessionBody,
+  SubmitBody,
+  ThoughtLine,
+  ToolCallLine,
+  ToolCalls,
+} from "./generated";
