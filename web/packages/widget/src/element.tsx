@@ -1,0 +1,356 @@
+/** `<pollux-chat>`: what it knows, what it can be told, and what it shows. Everything drawn is in its shadow. */
+
+import type { ChatMessage, ChatState, Conversation, Decision } from "@pollux/client";
+import type { Question } from "@pollux/protocol";
+import { createRef, render } from "preact";
+import { Highlight } from "./highlight";
+import { type Strings, stringsFor, worded } from "./strings";
+import css from "./style.css";
+import { Chat } from "./view/chat";
+
+/** What a chat talks through, and how it finds the controls that are talked about. */
+export interface Wiring {
+  readonly conversation: Conversation;
+  readonly locate?: (ref: string) => Element | null;
+  /** The visitor is about to say something. */
+  readonly prepare?: () => void;
+}
+
+export type Connect = (chat: PolluxChat) => Wiring;
+
+const NOTHING: ChatState = { messages: [], isLoading: false, error: null, approvals: [], activity: [] };
+
+/** Events of the keyboard and of focus that are no business of the page's: its shortcuts are not for our field. */
+const OURS = [
+  "keydown",
+  "keyup",
+  "keypress",
+  "beforeinput",
+  "input",
+  "paste",
+  "copy",
+  "cut",
+  "focusin",
+  "focusout",
+];
+
+let connect: Connect | null = null;
+let sheet: CSSStyleSheet | null = null;
+
+export class PolluxChat extends HTMLElement {
+  static readonly observedAttributes = ["data-mode", "data-lang", "data-theme", "data-placement"];
+
+  readonly #root: HTMLElement;
+  readonly #highlight: Highlight;
+  readonly #field = createRef<HTMLTextAreaElement>();
+  #wiring: Wiring | null = null;
+  #unsubscribe: (() => void) | null = null;
+  #chat = NOTHING;
+  #own: Partial<Strings> = {};
+  #strings = stringsFor("");
+  #draft = "";
+  #isOpen = true;
+  #isExpanded = false;
+  #isTold = true;
+  #frame = 0;
+
+  constructor() {
+    super();
+    const shadow = this.attachShadow({ mode: "open" });
+    if (!sheet) {
+      sheet = new CSSStyleSheet();
+      sheet.replaceSync(css);
+    }
+    shadow.adoptedStyleSheets = [sheet];
+    this.#root = this.ownerDocument.createElement("div");
+    this.#root.className = "root";
+    for (const type of OURS) this.#root.addEventListener(type, (event) => event.stopPropagation());
+    this.#root.addEventListener("keydown", this.#pressed);
+    this.#root.addEventListener("focusin", () => this.#wiring?.prepare?.(), { once: true });
+    shadow.appendChild(this.#root);
+    this.#highlight = new Highlight(shadow);
+  }
+
+  // The chat as the contract tells it.
+
+  get messages(): readonly ChatMessage[] {
+    return this.#chat.messages;
+  }
+
+  get hasMessages(): boolean {
+    return this.#chat.messages.length > 0;
+  }
+
+  get lastUserMessage(): string {
+    return this.#last("user");
+  }
+
+  get lastAssistantMessage(): string {
+    return this.#last("assistant");
+  }
+
+  get isLoading(): boolean {
+    return this.#chat.isLoading;
+  }
+
+  get hasError(): boolean {
+    return this.#chat.error !== null;
+  }
+
+  get errorMessage(): string {
+    const { error } = this.#chat;
+    return error ? worded(this.#strings, error.code, error.message) : "";
+  }
+
+  get error(): string {
+    return this.errorMessage;
+  }
+
+  get messageInput(): string {
+    return this.#draft;
+  }
+
+  set messageInput(text: string) {
+    this.#draft = String(text);
+    this.#changed();
+  }
+
+  get isExpanded(): boolean {
+    return this.#isExpanded;
+  }
+
+  /** Say what is written, or `text`. Nothing happens while there is nothing to say or something under way. */
+  async sendMessage(text = this.#draft): Promise<void> {
+    if (!this.#wiring || !this.#canSend(text)) return;
+    if (text === this.#draft) this.#draft = "";
+    const sent = this.#wiring.conversation.send(text.trim());
+    this.#changed();
+    await sent;
+  }
+
+  toggleExpand(): void {
+    this.#isExpanded = !this.#isExpanded;
+    this.#changed();
+    this.#draw();
+  }
+
+  // What else it can be told.
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  open(): void {
+    this.#setOpen(true);
+  }
+
+  close(): void {
+    this.#setOpen(false);
+  }
+
+  async stop(): Promise<void> {
+    await this.#wiring?.conversation.stop();
+  }
+
+  async retry(): Promise<void> {
+    await this.#wiring?.conversation.retry();
+  }
+
+  clear(): void {
+    this.#wiring?.conversation.clear();
+  }
+
+  /** Words of the page's own, for some or all of ours. */
+  get strings(): Strings {
+    return this.#strings;
+  }
+
+  set strings(own: Partial<Strings>) {
+    this.#own = { ...own };
+    this.#read();
+  }
+
+  connectedCallback(): void {
+    this.#takeEarly("strings");
+    this.#takeEarly("messageInput");
+    if (!this.#wiring) {
+      this.#isExpanded = this.dataset.mode === "full";
+      this.#isOpen = !this.#isFloating || this.dataset.launcher !== "closed";
+      this.#wiring = connect?.(this) ?? null;
+      void quietly(this.#wiring?.conversation.resume());
+    }
+    const conversation = this.#wiring?.conversation;
+    if (conversation) {
+      this.#unsubscribe = conversation.subscribe((chat) => this.#hear(chat));
+      this.#hear(conversation.state);
+    }
+    this.#read();
+    this.#draw();
+  }
+
+  disconnectedCallback(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#highlight.hide();
+    render(null, this.#root);
+  }
+
+  attributeChangedCallback(name: string): void {
+    if (name === "data-mode") this.#isExpanded = this.dataset.mode === "full";
+    if (this.isConnected) this.#read();
+  }
+
+  /** Whether it lies above the page rather than in it. */
+  get #isFloating(): boolean {
+    return this.dataset.placement !== "inline";
+  }
+
+  #canSend(text: string): boolean {
+    return text.trim() !== "" && !this.#chat.isLoading && this.#chat.approvals.length === 0;
+  }
+
+  #last(role: ChatMessage["role"]): string {
+    return this.#chat.messages.findLast((message) => message.role === role)?.content ?? "";
+  }
+
+  #setOpen(isOpen: boolean): void {
+    if (isOpen === this.#isOpen || !this.#isFloating) return;
+    // Focus stays where the visitor is; when that was with us, it stays with us.
+    const isHere = this.shadowRoot?.activeElement != null;
+    this.#isOpen = isOpen;
+    this.#changed();
+    this.#draw();
+    if (isHere) (isOpen ? this.#field.current : this.#root.querySelector("button"))?.focus();
+  }
+
+  /** What the page set on the element before it was one. */
+  #takeEarly(name: "strings" | "messageInput"): void {
+    if (!Object.hasOwn(this, name)) return;
+    const early = this[name];
+    Reflect.deleteProperty(this, name);
+    Reflect.set(this, name, early);
+  }
+
+  #read(): void {
+    const language = this.dataset.lang || this.closest("[lang]")?.getAttribute("lang") || navigator.language;
+    this.#strings = { ...stringsFor(language), ...this.#own };
+    this.#changed();
+  }
+
+  #hear(chat: ChatState): void {
+    const before = this.#chat;
+    this.#chat = chat;
+    const step = chat.activity.findLast(
+      ({ status, isOnPage, ref }) => status === "running" && isOnPage && ref,
+    );
+    this.#highlight.point((step?.ref && this.#wiring?.locate?.(step.ref)) || null);
+    // A question that nobody sees would only expire.
+    if (chat.approvals.length > before.approvals.length && this.#isFloating) this.#isOpen = true;
+    this.#changed();
+  }
+
+  /** Tell whoever listens once for all that changes now, and draw with the next picture. */
+  #changed(): void {
+    if (!this.isConnected) return;
+    this.#frame ||= requestAnimationFrame(this.#draw);
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    queueMicrotask(() => {
+      this.#isTold = true;
+      this.dispatchEvent(new CustomEvent("pollux-change"));
+    });
+  }
+
+  #draw = (): void => {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    if (!this.isConnected) return;
+    this.#place();
+    const asked = this.#root.querySelectorAll(".approval").length;
+    const isHere = this.shadowRoot?.activeElement != null;
+    render(
+      <Chat
+        chat={this.#chat}
+        strings={this.#strings}
+        draft={this.#draft}
+        isOpen={this.#isOpen}
+        isExpanded={this.#isExpanded}
+        isFloating={this.#isFloating}
+        canSend={this.#canSend(this.#draft)}
+        field={this.#field}
+        onInput={(draft) => {
+          this.messageInput = draft;
+        }}
+        onSend={() => {
+          void quietly(this.sendMessage());
+          this.#field.current?.focus();
+        }}
+        onStop={this.#stopped}
+        onRetry={() => void quietly(this.retry())}
+        onClear={() => {
+          this.clear();
+          this.#field.current?.focus();
+        }}
+        onExpand={() => this.toggleExpand()}
+        onOpen={() => this.open()}
+        onClose={() => this.close()}
+        onAnswer={this.#answered}
+      />,
+      this.#root,
+    );
+    this.#moveFocus(asked, isHere);
+  };
+
+  #place(): void {
+    const root = this.#root;
+    const language = this.dataset.lang ?? "";
+    root.dataset.theme = this.dataset.theme ?? "";
+    root.dataset.placement = this.#isFloating ? "corner" : "inline";
+    root.dir = this.closest("[dir]")?.getAttribute("dir") === "rtl" ? "rtl" : "ltr";
+    if (language) root.lang = language;
+    // In the top layer nothing of the page covers it, whatever its z-index.
+    root.popover = this.#isFloating ? "manual" : null;
+    if (this.#isFloating && !root.matches(":popover-open")) root.showPopover();
+  }
+
+  /** To Deny when a question comes up, and back to the field after the last; never away from the page. */
+  #moveFocus(asked: number, wasHere: boolean): void {
+    const denials = this.#root.querySelectorAll<HTMLButtonElement>('.deny[aria-disabled="false"]');
+    const isHere = this.shadowRoot?.activeElement != null;
+    const isWriting = this.#draft !== "" && isHere;
+    if (denials.length > 0 && wasHere && !isWriting && (denials.length > asked || !isHere))
+      denials[0]?.focus();
+    else if (wasHere && !isHere) (this.#field.current ?? this.#root.querySelector("button"))?.focus();
+  }
+
+  #answered = (question: Question, decision: Decision): Promise<void> =>
+    quietly(this.#wiring?.conversation.resolve(question.id, decision));
+
+  #stopped = (): void => {
+    void quietly(this.stop());
+    this.#field.current?.focus();
+  };
+
+  #pressed = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    event.preventDefault();
+    if (this.#chat.isLoading) this.#stopped();
+    else this.close();
+  };
+}
+
+/** What went wrong is in the conversation's state: the page's console has nothing to do with it. */
+async function quietly(act: Promise<void> | undefined): Promise<void> {
+  try {
+    await act;
+  } catch {}
+}
+
+/** Make `<pollux-chat>` known to the page, unless it is already. */
+export function define(how: Connect): void {
+  if (customElements.get("pollux-chat")) return;
+  connect = how;
+  customElements.define("pollux-chat", PolluxChat);
+}

@@ -1,0 +1,51 @@
+/** Arguments for a person to judge: nothing invisible in them, and nothing that turns text around. */
+
+import type { Json } from "@pollux/client";
+
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Text whose invisible characters are spelt out. Lines stay lines. */
+export function visible(text: string): string {
+  return text.replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** JSON, indented. Our own, because a page may have given its arrays and strings a `toJSON`. */
+export function exact(value: Json, indent = ""): string {
+  if (typeof value === "string") {
+    return `"${visible(value.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\n"))}"`;
+  }
+  if (value === null || typeof value !== "object") return String(value);
+  const within = `${indent}  `;
+  const isList = Array.isArray(value);
+  const lines = isList
+    ? value.map((item) => within + exact(item, within))
+    : Object.keys(value).map((name) => `${within}${exact(name)}: ${exact(value[name] ?? null, within)}`);
+  const [open, close] = isList ? "[]" : "{}";
+  return lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join(",\n")}\n${indent}${close}`;
+}
+
+/** Arguments as a table: a row for each value, named by the way that leads to it. */
+export function rows(value: Json, name = ""): [name: string, text: string][] {
+  if (typeof value === "string") return [[name, visible(value)]];
+  if (value === null || typeof value !== "object") return [[name, String(value)]];
+  if (Array.isArray(value)) {
+    if (value.length === 0) return [[name, "[]"]];
+    return value.flatMap((item, index) => rows(item, `${name}[${index + 1}]`));
+  }
+  const names = Object.keys(value);
+  if (names.length === 0) return [[name, "{}"]];
+  return names.flatMap((key) => rows(value[key] ?? null, name ? `${name}.${visible(key)}` : visible(key)));
+}
+
+/** Time that is left, as minutes and seconds. */
+export function remaining(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const tail = String(seconds % 60).padStart(2, "0");
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${tail}` : `${minutes}:${tail}`;
+}

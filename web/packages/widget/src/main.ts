@@ -1,0 +1,74 @@
+/** The script for pages: it makes `<pollux-chat>` known, and puts one into a page that has none. */
+
+import { recordedListeners, recordListeners } from "@pollux/automation";
+import { type Conversation, createConversation, type Shelf } from "@pollux/client";
+import { define, type PolluxChat, type Wiring } from "./element";
+import { late } from "./late";
+import { pagePort } from "./page-port";
+import { ownTag, SETTINGS, type Tag } from "./script";
+
+// The second time there is nothing left to do.
+if (!customElements.get("pollux-chat")) start(ownTag(document));
+
+function start(tag: Tag): void {
+  // As early as can be: who listens for clicks cannot be asked later.
+  recordListeners();
+  const automation = late(tag.base, document, { listeners: recordedListeners() });
+  const page = pagePort(automation, window);
+  const shelf = shelfOf(window);
+  /** Two elements for one agent show one conversation. */
+  const conversations = new Map<string, Conversation>();
+
+  const converse = (profile: string, userToken: string): Conversation =>
+    createConversation({
+      base: tag.base,
+      page,
+      ...(profile && { profile }),
+      ...(userToken && { userToken }),
+      ...(shelf && { shelf }),
+    });
+
+  const connect = (chat: PolluxChat): Wiring => {
+    const profile = chat.dataset.profile ?? tag.settings.profile ?? "";
+    const userToken = chat.dataset.userToken ?? tag.settings.userToken ?? "";
+    const conversation = conversations.get(profile) ?? converse(profile, userToken);
+    conversations.set(profile, conversation);
+    // Whoever goes to write will want it in a moment. If it cannot be had, sending tries again.
+    return { conversation, locate, prepare: () => void automation().catch(() => {}) };
+  };
+
+  const locate = (ref: string): Element | null => {
+    const found = automation.there?.refs.find(ref);
+    return found?.ok ? found.known.element : null;
+  };
+
+  define(connect);
+  whenParsed(() => {
+    if (!document.querySelector("pollux-chat")) put(tag);
+  });
+}
+
+/** Beside the body, not in it: the page's own rules for its last child, its gaps and its grids go on as they were. */
+function put({ settings }: Tag): void {
+  const chat = document.createElement("pollux-chat");
+  for (const name of SETTINGS) {
+    const value = settings[name];
+    // A user's token stays where it was written.
+    if (value !== undefined && name !== "userToken") chat.dataset[name] = value;
+  }
+  document.documentElement.appendChild(chat);
+}
+
+function whenParsed(act: () => void): void {
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", act, { once: true });
+  else act();
+}
+
+/** Where the conversation is kept, unless the browser forbids it. */
+function shelfOf(window: Window): Shelf | null {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,127 @@
+/** Every word that the chat says by itself. `{}` is where a name, a time or a count goes. */
+
+const english = {
+  title: "Assistant",
+  greeting: "Ask about this page, or say what to do on it.",
+  open: "Open the assistant",
+  openWaiting: "Open the assistant: it waits for your answer",
+  close: "Close",
+  expand: "Show the whole conversation",
+  collapse: "Show the last answer only",
+  clear: "New conversation",
+  conversation: "Conversation",
+  latest: "Go to the latest message",
+  you: "You",
+  assistant: "Assistant",
+  note: "Note",
+  input: "Your message",
+  placeholder: "Write a message",
+  send: "Send",
+  stop: "Stop",
+  retry: "Try again",
+  thinking: "Thinking…",
+  waiting: "Waiting for your answer",
+  done: "done",
+  failed: "failed",
+  earlier: "{} earlier steps",
+  steps: "Steps",
+  copy: "Copy",
+  copied: "Copied",
+  copyFailed: "Press Ctrl+C to copy",
+  code: "Code",
+  table: "Table",
+  image: "image",
+  question: "May this be done?",
+  reason: "Why you are asked",
+  name: "Name",
+  value: "Value",
+  exact: "Exactly as it would run",
+  noArguments: "It takes no arguments.",
+  deny: "Deny",
+  approve: "Approve",
+  always: "Always allow for {}",
+  expires: "Expires in {}",
+  expired: "Time is up: it is not done.",
+  sending: "Your answer is on its way…",
+};
+
+type Words = { readonly [name in keyof typeof english]: string };
+
+export interface Strings extends Words {
+  /** Other words for errors and notes, by their codes; those that are not here speak for themselves. */
+  readonly codes: { readonly [code: string]: string };
+}
+
+const german: Words = {
+  title: "Assistent",
+  greeting: "Frag etwas zu dieser Seite, oder sag, was hier zu tun ist.",
+  open: "Assistenten öffnen",
+  openWaiting: "Assistenten öffnen: er wartet auf deine Antwort",
+  close: "Schließen",
+  expand: "Ganzes Gespräch zeigen",
+  collapse: "Nur die letzte Antwort zeigen",
+  clear: "Neues Gespräch",
+  conversation: "Gespräch",
+  latest: "Zur neuesten Nachricht",
+  you: "Du",
+  assistant: "Assistent",
+  note: "Hinweis",
+  input: "Deine Nachricht",
+  placeholder: "Nachricht schreiben",
+  send: "Senden",
+  stop: "Anhalten",
+  retry: "Noch einmal versuchen",
+  thinking: "Denkt nach…",
+  waiting: "Wartet auf deine Antwort",
+  done: "erledigt",
+  failed: "fehlgeschlagen",
+  earlier: "{} frühere Schritte",
+  steps: "Schritte",
+  copy: "Kopieren",
+  copied: "Kopiert",
+  copyFailed: "Mit Strg+C kopieren",
+  code: "Code",
+  table: "Tabelle",
+  image: "Bild",
+  question: "Darf das geschehen?",
+  reason: "Warum du gefragt wirst",
+  name: "Name",
+  value: "Wert",
+  exact: "Genau so würde es ausgeführt",
+  noArguments: "Ohne weitere Angaben.",
+  deny: "Ablehnen",
+  approve: "Erlauben",
+  always: "Für {} immer erlauben",
+  expires: "Läuft ab in {}",
+  expired: "Die Zeit ist um: Es geschieht nicht.",
+  sending: "Deine Antwort ist unterwegs…",
+};
+
+const germanCodes = {
+  offline: "Du bist offline. Versuch es noch einmal, wenn es wieder eine Verbindung gibt.",
+  unreachable: "Der Assistent ist nicht zu erreichen. Versuch es etwas später noch einmal.",
+  auth_error: "Deine Anmeldung gilt nicht mehr. Lade die Seite neu, oder melde dich noch einmal an.",
+  rate_limited: "Zu viele Anfragen. Versuch es etwas später noch einmal.",
+  budget: "Was an einem Tag verbraucht werden darf, ist verbraucht. Versuch es später noch einmal.",
+  internal: "Etwas ist schiefgegangen. Versuch es noch einmal.",
+  expired: "Es kam keine Antwort in der Zeit, also ist es nicht geschehen.",
+  changed: "Diese Frage gilt nicht mehr.",
+  elsewhere: "Dieses Gespräch geht in einem anderen Tab weiter. Hier beginnt ein neues.",
+  restarted:
+    "Das Gespräch ließ sich nicht fortsetzen, also beginnt hier ein neues. Was vorher war, ist nicht mehr bekannt.",
+};
+
+/** The table for a language such as `de-AT`; English where there is none. */
+export function stringsFor(language: string): Strings {
+  return /^de\b/i.test(language) ? { ...german, codes: germanCodes } : { ...english, codes: {} };
+}
+
+/** What to say for a code. */
+export function worded({ codes }: Strings, code: string | undefined, said: string): string {
+  return (code !== undefined && Object.hasOwn(codes, code) && codes[code]) || said;
+}
+
+/** A text with its gap filled in. */
+export function filled(text: string, what: string | number): string {
+  return text.split("{}").join(String(what));
+}
