@@ -165,7 +165,7 @@ export class Rounds {
       if (due === "due") {
         // Before it is done: after a reload we know that it may have happened.
         this.note({ callId: call.id });
-        transcript.act(call);
+        transcript.act(call, page.subject?.(call));
         this.note(await execute(page, call, deadlineOf(call, owing) - now(), signal));
       }
       const { step } = this;

@@ -173,12 +173,19 @@ export class Transcript {
   }
 
   /** A call of the page's. */
-  act(call: PendingCall): void {
+  act(call: PendingCall, subject = ""): void {
     const known = this.state.activity.find(({ id }) => id === call.id);
     const { ref } = call.args;
     const isRef = typeof ref === "string" && ref !== "";
     const text = known?.text ?? call.name;
-    this.put({ id: call.id, tool: call.name, text, isOnPage: true, ...(isRef && { ref }) });
+    this.put({
+      id: call.id,
+      tool: call.name,
+      text,
+      isOnPage: true,
+      ...(isRef && { ref }),
+      ...(subject && { subject }),
+    });
   }
 
   acted(call: PendingCall, isError: boolean): void {

@@ -18,6 +18,8 @@ export interface PagePort {
   tools(): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>;
   /** Never rejects: what went wrong is a result with `isError`. */
   execute(call: PendingCall, signal: AbortSignal): Promise<{ result: string; isError?: boolean }>;
+  /** What a call is about, in the page's own words: what its control is called. */
+  subject?(call: PendingCall): string | undefined;
 }
 
 export type Role = "user" | "assistant" | "system";
@@ -41,8 +43,9 @@ export interface Activity {
   readonly text: string;
   readonly status: "running" | "done" | "failed";
   readonly isOnPage: boolean;
-  /** The control that it is about, where it is about one. */
+  /** The control that it is about, where it is about one, and what that is called. */
   readonly ref?: string;
+  readonly subject?: string;
 }
 
 export interface ChatError {

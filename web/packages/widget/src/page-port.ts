@@ -2,11 +2,12 @@
 
 import type { Automation, Outcome } from "@pollux/automation";
 import type { Json, PagePort } from "@pollux/client";
+import type { Late } from "./late";
 
 /** How long a page that is being left is waited for: nothing that is looked at now will be there. */
 const LEAVING = 3_000;
 
-export function pagePort(load: () => Promise<Automation>, window: Window): PagePort {
+export function pagePort(load: Late, window: Window): PagePort {
   let leaving: Promise<void> | null = null;
   const left = () => {
     leaving ??= new Promise((resolve) => {
@@ -25,6 +26,10 @@ export function pagePort(load: () => Promise<Automation>, window: Window): PageP
     tools: async () => {
       await leaving;
       return (await load()).tools();
+    },
+    subject: ({ args }) => {
+      const found = typeof args.ref === "string" ? load.there?.refs.find(args.ref) : undefined;
+      return found?.ok ? found.known.name : undefined;
     },
     execute: async (call, signal) => {
       window.addEventListener("beforeunload", left);

@@ -1,3 +1,5 @@
+import type { Activity } from "@pollux/client";
+
 /** Every word that the chat says by itself. `{}` is where a name, a time or a count goes. */
 
 const english = {
@@ -25,6 +27,12 @@ const english = {
   failed: "failed",
   earlier: "{} earlier steps",
   steps: "Steps",
+  did_click: "Pressed {}",
+  did_fill: "Filled in {}",
+  did_select: "Chose in {}",
+  did_press: "Pressed a key in {}",
+  did_scroll: "Scrolled to {}",
+  did_read: "Read {}",
   copy: "Copy",
   copied: "Copied",
   copyFailed: "Press Ctrl+C to copy",
@@ -77,6 +85,12 @@ const german: Words = {
   failed: "fehlgeschlagen",
   earlier: "{} frühere Schritte",
   steps: "Schritte",
+  did_click: "{} gedrückt",
+  did_fill: "{} ausgefüllt",
+  did_select: "In {} gewählt",
+  did_press: "Taste in {} gedrückt",
+  did_scroll: "Zu {} gescrollt",
+  did_read: "{} gelesen",
   copy: "Kopieren",
   copied: "Kopiert",
   copyFailed: "Mit Strg+C kopieren",
@@ -119,6 +133,12 @@ export function stringsFor(language: string): Strings {
 /** What to say for a code. */
 export function worded({ codes }: Strings, code: string | undefined, said: string): string {
   return (code !== undefined && Object.hasOwn(codes, code) && codes[code]) || said;
+}
+
+/** What a step was, in words: of what is known by name, or as it was told. */
+export function stepIn(strings: Strings, { tool, subject, text }: Activity): string {
+  const known = subject ? strings[`did_${tool}` as keyof Words] : undefined;
+  return known && subject ? filled(known, `“${subject}”`) : text || tool;
 }
 
 /** A text with its gap filled in. */

@@ -1,6 +1,6 @@
 /** The whole chat, as a function of what is known. What it does is in the element. */
 
-import type { ChatState, Decision } from "@pollux/client";
+import type { Activity, ChatState, Decision } from "@pollux/client";
 import type { Question } from "@pollux/protocol";
 import type { RefObject, VNode } from "preact";
 import { type Strings, worded } from "../strings";
@@ -127,7 +127,7 @@ function Status({ chat, strings, onStop }: ChatProps): VNode {
   const step = chat.activity.findLast(({ status }) => status === "running");
   const isAsked = chat.approvals.length > 0;
   const isBusy = chat.isLoading || isAsked;
-  const said = isAsked ? strings.waiting : chat.isLoading ? step?.text || strings.thinking : "";
+  const said = isAsked ? strings.waiting : chat.isLoading ? wordsOf(step) || strings.thinking : "";
   return (
     <div class={isBusy ? "status busy" : "status"}>
       {isBusy && !isAsked && <span class="spinner" />}
@@ -147,4 +147,9 @@ function Status({ chat, strings, onStop }: ChatProps): VNode {
 function lastTurn(chat: ChatState): ChatState["messages"] {
   const start = chat.messages.findLastIndex(({ role }) => role === "user");
   return start < 0 ? chat.messages.slice(-1) : chat.messages.slice(start);
+}
+
+/** What is under way: the control by its name, where it has one. */
+function wordsOf(step: Activity | undefined): string {
+  return step?.subject ? `“${step.subject}”…` : (step?.text ?? "");
 }

@@ -2,7 +2,7 @@
 
 import type { Activity } from "@pollux/client";
 import type { VNode } from "preact";
-import { filled, type Strings } from "../strings";
+import { filled, type Strings, stepIn } from "../strings";
 import { Icon } from "./icons";
 
 /** As many as are worth seeing at once. */
@@ -20,11 +20,11 @@ export function Steps({ activity, strings }: Props): VNode | null {
   return (
     <ul class="steps" aria-label={strings.steps}>
       {earlier > 0 && <li class="earlier">{filled(strings.earlier, earlier)}</li>}
-      {over.slice(-SHOWN).map(({ id, status, text, tool }) => (
-        <li key={id} class={status}>
-          <Icon name={status} />
-          <span dir="auto">{text || tool}</span>
-          <span class="unseen">, {strings[status]}</span>
+      {over.slice(-SHOWN).map((step) => (
+        <li key={step.id} class={step.status}>
+          <Icon name={step.status} />
+          <span dir="auto">{stepIn(strings, step)}</span>
+          <span class="unseen">, {strings[step.status]}</span>
         </li>
       ))}
     </ul>

@@ -1,0 +1,206 @@
+/** What can be done to a page, one function for each. They say what they did, and how to see whether it came true. */
+
+import { isPrivate } from "../private";
+import type { Refs } from "../refs";
+import { standsFor } from "../roles";
+import type { Json, Known } from "../types";
+import { isOwn } from "../visible";
+import { chooseIn } from "./choose";
+import { viewOf } from "./events";
+import { type Check, fieldOf, fill, isChecked } from "./fill";
+import { focused, focusOn } from "./focus";
+import { keyOf } from "./keys";
+import { clickAt, moveTo } from "./pointer";
+import { changesValue, press } from "./press";
+import { aimOf, mustBeUsable, reached, resolve } from "./reach";
+import { described, Refusal } from "./refusal";
+import { scroll } from "./scroll";
+
+export interface Page {
+  readonly document: Document;
+  readonly refs: Refs;
+  /** The outline of one container, or of the page, from an entry on: as much as fits into one answer. */
+  read(within?: Element, from?: number): readonly string[];
+  /** Elements that are no part of the page. */
+  isOwn?(element: Element): boolean;
+}
+
+export interface Done {
+  readonly did: string;
+  readonly check?: Check;
+  readonly value?: Json;
+  readonly notes?: readonly string[];
+}
+
+type Args = { readonly [name: string]: Json };
+type Action = (page: Page, args: Args) => Promise<Done> | Done;
+
+/** What was acted on last: keys without a ref go there while the chat has the focus. */
+let last: WeakRef<Element> | null = null;
+
+export const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ["click", click],
+  ["fill", fillIn],
+  ["select", select],
+  ["press", pressKey],
+  ["scroll", scrollTo],
+  ["read", readMore],
+]);
+
+async function click({ refs }: Page, args: Args): Promise<Done> {
+  const ref = textArg(args, "ref");
+  const { known, aim } = await reached(refs, ref);
+  const { element } = known;
+  const control = standsFor(element) ?? element;
+  mustBeClickable(control, element);
+  moveTo(aim);
+  // A page that answers to the pointer may have put something else there.
+  const still = resolve(refs, ref);
+  mustBeUsable(still.element);
+  const was = isBox(control) ? isChecked(control) : null;
+  clickAt(aimOf(still.element), args.double === true ? 2 : 1, () => mustBeStill(refs, ref));
+  last = new WeakRef(element);
+  const did = `${args.double === true ? "double-clicked" : "clicked"} ${described(element)}`;
+  return { did, ...(was === null ? {} : { check: toggled(control, was) }), notes: notesOn(element) };
+}
+
+async function fillIn({ refs }: Page, args: Args): Promise<Done> {
+  const value = valueArg(args);
+  const ref = textArg(args, "ref");
+  const { known } = await reached(refs, ref);
+  const field = fieldOf(known.element);
+  mustBeUsable(standsFor(known.element) ? known.element : field);
+  mustBeAskedAbout(field, known);
+  const check = await fill(field, value, () => mustBeStill(refs, ref));
+  last = new WeakRef(field);
+  const shown = isPrivate(field) ? "the value" : `"${value.slice(0, 80)}"`;
+  return { did: `filled ${described(known.element)} with ${shown}`, check: masked(check, field) };
+}
+
+async function select({ refs }: Page, args: Args): Promise<Done> {
+  const values = valuesArg(args);
+  const ref = textArg(args, "ref");
+  const { known } = await reached(refs, ref);
+  const field = fieldOf(known.element);
+  mustBeAskedAbout(field, known);
+  const check = await chooseIn(field, values, () => mustBeStill(refs, ref));
+  last = new WeakRef(field);
+  const shown = isPrivate(field) ? "the value" : values.map((value) => `"${value.slice(0, 60)}"`).join(", ");
+  return { did: `selected ${shown} in ${described(known.element)}`, check: masked(check, field) };
+}
+
+async function pressKey({ document, refs }: Page, args: Args): Promise<Done> {
+  const key = keyOf(textArg(args, "key"));
+  const named =
+    args.ref === undefined || args.ref === null ? null : await focusedBy(refs, textArg(args, "ref"));
+  const target = named?.target ?? whereKeysGo(document);
+  if (changesValue(target, key)) mustBeAskedAbout(target, named?.known ?? null);
+  const did = `pressed ${textArg(args, "key")}${target === document.body ? "" : ` in ${described(target)}`}`;
+  press(target.ownerDocument, key);
+  return { did };
+}
+
+async function scrollTo({ document, refs }: Page, args: Args): Promise<Done> {
+  const element = typeof args.ref === "string" ? resolve(refs, args.ref).element : null;
+  const to = typeof args.to === "string" ? args.to : null;
+  const did = scroll(document, element, to);
+  return { did: element && to === null ? `${did}: ${described(element)}` : did };
+}
+
+function readMore({ refs, read }: Page, args: Args): Done {
+  const element = typeof args.ref === "string" ? resolve(refs, args.ref).element : undefined;
+  if (element && isPrivate(element)) throw new Refusal("it is private: what is in it is not told");
+  const from = typeof args.from === "number" ? args.from : 0;
+  const lines = read(element, from);
+  return { did: element ? `read ${described(element)}` : "read the page", value: [...lines] };
+}
+
+/** Asked once the focus has come, which by itself may make a page put something else there. */
+function mustBeStill(refs: Refs, ref: string): void {
+  const found = refs.find(ref);
+  if (!found.ok) throw new Refusal(`${found.reason} since it was touched, so it was left alone. Look again`);
+}
+
+/** The server asks the visitor by the ref that a call names: what lies behind another ref nobody was asked about. */
+function mustBeAskedAbout(field: Element, known: Known | null): void {
+  if (isPrivate(field) && !known?.isPrivate)
+    throw new Refusal("that leads into a private field. Name the field itself, so that the visitor is asked");
+}
+
+function mustBeClickable(control: Element, element: Element): void {
+  const input = control as HTMLInputElement;
+  const opensFiles = control.localName === "input" && input.type === "file";
+  if (opensFiles && !viewOf(element).navigator.userActivation?.isActive)
+    throw new Refusal("files are chosen by the visitor alone. Ask them to click here");
+  if (isBox(control) && isPrivate(control))
+    throw new Refusal("it is private. Use fill with true or false, so that the visitor is asked");
+}
+
+function isBox(element: Element): boolean {
+  return element.localName === "input" && /^(checkbox|radio)$/.test((element as HTMLInputElement).type);
+}
+
+function toggled(box: Element, was: boolean): Check {
+  const isRadio = (box as HTMLInputElement).type === "radio";
+  const wanted = isRadio || !was;
+  return () => {
+    if (!box.isConnected || isChecked(box) === wanted) return null;
+    return `it is still ${was ? "checked" : "not checked"}`;
+  };
+}
+
+/** What is in a private field is not told either where it went wrong. */
+function masked(check: Check, field: Element): Check {
+  return () => {
+    if (!field.isConnected) return null;
+    const wrong = check();
+    return wrong !== null && isPrivate(field) ? "it holds something else now" : wrong;
+  };
+}
+
+function notesOn(element: Element): string[] {
+  const link = element.closest("a[target], area[target], form[target]");
+  const target = link?.getAttribute("target") ?? "";
+  if (!/^_blank$/i.test(target)) return [];
+  return ["it opens in another tab, which the browser may have kept from opening"];
+}
+
+function whereKeysGo(document: Document): Element {
+  const there = focused(document);
+  if (there) return there;
+  const before = last?.deref();
+  const isInChat = document.activeElement !== null && isOwn(document.activeElement);
+  if (isInChat && before?.isConnected && focusOn(before)) return before;
+  return document.body;
+}
+
+async function focusedBy(refs: Refs, ref: string): Promise<{ known: Known; target: Element }> {
+  const { known } = await reached(refs, ref);
+  const target = standsFor(known.element) ?? known.element;
+  if (!focusOn(target))
+    throw new Refusal("it does not take the focus, so it gets no keys. Click on it instead");
+  mustBeStill(refs, ref);
+  last = new WeakRef(target);
+  return { known, target: focused(target.ownerDocument) ?? target };
+}
+
+function textArg(args: Args, name: string): string {
+  const value = args[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw new Refusal(
+    `expected \`${name}\` to be a text, found ${value === undefined ? "nothing" : typeof value}`,
+  );
+}
+
+function valueArg(args: Args): string {
+  const { value } = args;
+  if (typeof value === "string") return value;
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  throw new Refusal("expected `value` to be a text, a number, true or false");
+}
+
+function valuesArg(args: Args): string[] {
+  const given = args.values ?? args.value;
+  const list = Array.isArray(given) ? given : [given];
+  return list.map((value) => valueArg({ value: value ?? null }));
+}

@@ -1,0 +1,21 @@
+/** Why something is not done. Thrown inside, told as an outcome. */
+
+import { nameOf } from "../names";
+import { roleOf } from "../roles";
+import { quoted } from "../text";
+
+export class Refusal extends Error {
+  readonly candidates: readonly string[] | undefined;
+
+  constructor(reason: string, candidates?: readonly string[]) {
+    super(reason);
+    this.candidates = candidates?.length ? candidates : undefined;
+  }
+}
+
+/** An element in words: `button "Save"`. */
+export function described(element: Element): string {
+  const what = roleOf(element) || element.localName;
+  const name = nameOf(element);
+  return name ? `${what} ${quoted(name, 60)}` : what;
+}

@@ -1,0 +1,121 @@
+/** Sees and drives any page: what it shows, what can be done there, and doing it. Needs nothing of the page. */
+
+import type { JayAutomation } from "./jay";
+import { JAY_READY, jayOf, toldBy } from "./jay";
+import { type Act, jayTools } from "./jay-tools";
+import { type Recorded, useListeners } from "./listeners";
+import { lookAt, read } from "./outline";
+import { pageStateOf } from "./page-state";
+import { Refs } from "./refs";
+import { createTools, type PageTool } from "./tools";
+import type { Coordinate, Found, Json, Outcome, PageState, PendingCall, ToolDefinition } from "./types";
+import { isOwn } from "./visible";
+import { watch } from "./watch";
+import { declaredTools } from "./webmcp";
+
+export { type Recorded, recordedListeners, recordListeners } from "./listeners";
+export { Refs } from "./refs";
+export type * from "./types";
+
+export interface AutomationOptions {
+  /** Elements that are no part of the page, beside the chat itself. */
+  readonly exclude?: (element: Element) => boolean;
+  /** What a script that came before this one has recorded (`recordedListeners`). */
+  readonly listeners?: Recorded;
+}
+
+export interface Automation {
+  /** What the page shows, for the model: once for each time that it is sent, since refs then mean what it says. */
+  getPageState(): PageState;
+  /** The control at a coordinate: container keys and a name, or what the page itself calls it. */
+  getInteraction(coordinate: Coordinate): Found;
+  triggerEvent(type: string, coordinate: Coordinate, data?: Json): Promise<Outcome>;
+  /** Tells, until it is called off, what the page shows once it has changed. */
+  onStateChange(callback: (state: PageState) => void): () => void;
+  tools(): Promise<ToolDefinition[]>;
+  /** Never rejects. */
+  execute(call: PendingCall, signal?: AbortSignal): Promise<Outcome>;
+  readonly refs: Refs;
+}
+
+/** Bytes of one answer of `read`. */
+const MOST_READ = 8_000;
+
+export function createAutomation(
+  page: Document = document,
+  { exclude, listeners }: AutomationOptions = {},
+): Automation {
+  if (listeners) useListeners(listeners);
+  const refs = new Refs(page, exclude);
+  const tools = createTools({
+    document: page,
+    refs,
+    read: (within?: Element, from = 0) =>
+      read(lookAt(page, exclude), refs, within, from, { most: MOST_READ }),
+    pageTools: () => pageTools(),
+    isOwn: (element: Element) => isOwn(element) || (exclude?.(element) ?? false),
+  });
+
+  const act: Act = (verb, element, value, signal) => {
+    const name = verb === "fill" ? (element.localName === "select" ? "select" : "fill") : "click";
+    const { ref } = refs.know(element);
+    return tools.execute({ id: "", name, args: { ref, ...(verb === "fill" ? { value } : {}) } }, signal);
+  };
+
+  const pageTools = async (): Promise<PageTool[]> => {
+    const jay = jayOf(page);
+    return [...(jay ? jayTools(jay, act) : []), ...(await declaredTools(page))];
+  };
+
+  const stateNow = (): PageState => {
+    const jay = jayOf(page);
+    return { ...pageStateOf(lookAt(page, exclude), refs), ...(jay ? toldBy(jay) : {}) };
+  };
+
+  const getInteraction = (coordinate: Coordinate): Found => {
+    const element = elementOf(jayOf(page), coordinate);
+    return element ? { ok: true, known: refs.know(element) } : refs.byCoordinate(coordinate);
+  };
+
+  return {
+    refs,
+    tools: () => tools.tools(),
+    execute: (call, signal) => tools.execute(call, signal),
+    getInteraction,
+    getPageState: () => {
+      const state = stateNow();
+      refs.shown();
+      return state;
+    },
+    triggerEvent: async (type, coordinate, data) => {
+      const found = getInteraction(coordinate);
+      if (!found.ok) {
+        const candidates = found.candidates.map(({ ref, role, name }) => `${ref} ${role} "${name}"`);
+        return { ok: false, error: found.reason, candidates };
+      }
+      const isFilled = /^(input|change|fill)$/.test(type) && data !== undefined;
+      if (!isFilled && type !== "click")
+        return { ok: false, error: `events are click, and input or change with a value; not ${type}` };
+      return act(isFilled ? "fill" : "click", found.known.element, isFilled ? String(data) : "");
+    },
+    onStateChange: (callback) => {
+      const told = (): void => callback(stateNow());
+      const stop = watch(page, told);
+      page.defaultView?.addEventListener(JAY_READY, told);
+      return () => {
+        stop();
+        page.defaultView?.removeEventListener(JAY_READY, told);
+      };
+    },
+  };
+}
+
+/** What the page itself says is at a coordinate of its own. */
+function elementOf(jay: JayAutomation | null, coordinate: Coordinate): Element | null {
+  try {
+    const found = jay?.getInteraction?.([...coordinate]) as { element?: Element } | null | undefined;
+    return found?.element?.isConnected ? found.element : null;
+  } catch {
+    return null;
+  }
+}

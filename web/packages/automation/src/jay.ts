@@ -1,0 +1,87 @@
+/** A page that tells of itself: Jay's automation (`window.__jay.automation`), what it shows and what can be done there. */
+
+import { asJson } from "./json";
+import { isPrivate } from "./private";
+import type { Coordinate, Json } from "./types";
+import { isOwn } from "./visible";
+
+export interface JayItem {
+  readonly coordinate: Coordinate;
+  readonly element?: Element | null;
+  readonly events?: readonly string[];
+}
+
+export interface JayInteraction {
+  readonly refName: string;
+  readonly description?: string;
+  readonly items: readonly JayItem[];
+}
+
+export interface JayAutomation {
+  getPageState(): { viewState?: unknown; interactions?: readonly JayInteraction[]; customEvents?: unknown };
+  triggerEvent(type: string, coordinate: Coordinate, data?: unknown): unknown;
+  getInteraction?(coordinate: Coordinate): unknown;
+  onStateChange?(callback: (state: unknown) => void): unknown;
+}
+
+/** Told on the window when a page's automation has come after us. */
+export const JAY_READY = "jay:automation-ready";
+
+export function jayOf(page: Document): JayAutomation | null {
+  try {
+    const view = page.defaultView as unknown as { __jay?: { automation?: JayAutomation } } | null;
+    const automation = view?.__jay?.automation;
+    const isThere =
+      typeof automation?.getPageState === "function" && typeof automation.triggerEvent === "function";
+    return isThere ? automation : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The interactions, those of the chat itself apart. */
+export function interactionsOf(jay: JayAutomation): JayInteraction[] {
+  const given = stateOf(jay).interactions;
+  if (!Array.isArray(given)) return [];
+  const found: JayInteraction[] = [];
+  for (const interaction of given as readonly JayInteraction[]) {
+    if (typeof interaction?.refName !== "string" || !Array.isArray(interaction.items)) continue;
+    const items = interaction.items.filter(
+      (item) => isCoordinate(item?.coordinate) && !(item.element && isOwn(item.element)),
+    );
+    if (items.length > 0) found.push({ ...interaction, items });
+  }
+  return found;
+}
+
+/** What the page says of itself, as data: `viewState` and `interactions` of a page's state. */
+export function toldBy(jay: JayAutomation): { viewState?: Json; interactions?: Json } {
+  const viewState = asJson(stateOf(jay).viewState);
+  const interactions = interactionsOf(jay).map(({ refName, description, items }) => ({
+    refName,
+    ...(description ? { description: String(description) } : {}),
+    items: items.map(({ coordinate, element, events }) => ({
+      coordinate: [...coordinate],
+      events: [...(events ?? [])],
+      // The server asks before it lets such a one be filled in.
+      ...(element && isPrivate(element) ? { private: true } : {}),
+    })),
+  }));
+  return {
+    ...(viewState === undefined ? {} : { viewState }),
+    interactions: asJson(interactions) ?? [],
+  };
+}
+
+function stateOf(jay: JayAutomation): ReturnType<JayAutomation["getPageState"]> {
+  try {
+    return jay.getPageState() ?? {};
+  } catch {
+    // Between two pages there is nothing to tell of.
+    return {};
+  }
+}
+
+function isCoordinate(value: unknown): value is Coordinate {
+  return Array.isArray(value) && value.length > 0 && value.every((step) => typeof step === "string");
+}

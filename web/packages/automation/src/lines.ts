@@ -1,0 +1,127 @@
+/** One control in one line: what it is, what it is called, what is in it, and what state it is in. */
+
+import { isPrivate, MASK } from "./private";
+import { isEditable, standsFor } from "./roles";
+import { cut, fold, quoted } from "./text";
+import type { Known } from "./types";
+import { isDisabled } from "./visible";
+
+export const LONGEST_LINE = 200;
+const LONGEST_VALUE = 60;
+const MOST_OPTIONS = 12;
+/** Fields whose form of writing the role does not tell. */
+const KINDS = /^(date|time|datetime-local|month|week|color|file|email|tel|url)$/;
+
+/** `e12 button "Add to cart" [Blue mug]`, `e13 textbox "E-mail" = "ada@…" required`. */
+export function controlLine(known: Known, within: string): string {
+  const { element, ref, role, name } = known;
+  const parts = [ref, role || "clickable"];
+  if (name) parts.push(quoted(name, 90));
+  const kind = element.localName === "input" ? (element as HTMLInputElement).type : "";
+  if (KINDS.test(kind)) parts.push(kind);
+  parts.push(...stateOf(element, known.isPrivate, role));
+  if (within) parts.push(`[${cut(within.replaceAll("]", ")"), 60)}]`);
+  return parts.join(" ");
+}
+
+/** What is in a field, as it may be told; undefined where it is no field, or an empty one. */
+export function shownValue(element: Element): string | undefined {
+  const value = rawValue(element);
+  if (!value) return undefined;
+  return isPrivate(element) ? MASK : value;
+}
+
+/** The parts of a line that tell of a control's state. */
+export function stateOf(given: Element, isMasked: boolean, role: string): string[] {
+  const element = standsFor(given) ?? given;
+  const parts: string[] = [];
+  const value = rawValue(element);
+  if (value) parts.push(isMasked ? `= ${MASK}` : `= ${quoted(value, LONGEST_VALUE)}`);
+  if (element.localName === "select" && !isMasked) parts.push(optionsOf(element as HTMLSelectElement));
+  parts.push(...rangeOf(element, role));
+  parts.push(...checksOf(element));
+  const states: [boolean, string][] = [
+    [is(element, "aria-pressed"), "pressed"],
+    [is(element, "aria-selected"), "selected"],
+    [expansionOf(element) === true, "expanded"],
+    [expansionOf(element) === false, "collapsed"],
+    [hasCurrent(element), "current"],
+    [element.matches(":required") || is(element, "aria-required"), "required"],
+    [is(element, "aria-invalid") || element.matches(":user-invalid"), "invalid"],
+    [element.matches("input:read-only, textarea:read-only") && isWritten(element), "readonly"],
+    [isDisabled(element), "disabled"],
+  ];
+  for (const [holds, word] of states) if (holds) parts.push(word);
+  return parts.filter(Boolean);
+}
+
+function rawValue(element: Element): string {
+  switch (element.localName) {
+    case "input":
+      return inputValue(element as HTMLInputElement);
+    case "textarea":
+      return (element as HTMLTextAreaElement).value;
+    case "select":
+      return [...(element as HTMLSelectElement).selectedOptions]
+        .map((option) => fold(option.label))
+        .join(", ");
+  }
+  // biome-ignore lint/performance/useDomNodeTextContent: what the visitor wrote is what is seen, with its line breaks.
+  if (isEditable(element)) return fold((element as HTMLElement).innerText);
+  return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? "";
+}
+
+function inputValue(input: HTMLInputElement): string {
+  if (/^(button|submit|reset|image|checkbox|radio|hidden)$/.test(input.type)) return "";
+  if (input.type === "file") return [...(input.files ?? [])].map((file) => file.name).join(", ");
+  return input.value;
+}
+
+function optionsOf(select: HTMLSelectElement): string {
+  const labels = [...select.options]
+    .filter((option) => !option.disabled)
+    .map((option) => cut(fold(option.label), 24));
+  const shown = labels.slice(0, MOST_OPTIONS).join(", ");
+  const more = labels.length - MOST_OPTIONS;
+  return `${select.multiple ? "several of " : ""}options ${shown}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function rangeOf(element: Element, role: string): string[] {
+  if (role !== "slider" && role !== "spinbutton") return [];
+  const ends = ["min", "max"].map(
+    (end) => element.getAttribute(end) ?? element.getAttribute(`aria-value${end}`) ?? "",
+  );
+  const [least, most] =
+    element.localName === "input" && role === "slider" ? [ends[0] || "0", ends[1] || "100"] : ends;
+  return least || most ? [`(${least || "…"} to ${most || "…"})`] : [];
+}
+
+function checksOf(element: Element): string[] {
+  const box = element as HTMLInputElement;
+  const isBox = element.localName === "input" && /^(checkbox|radio)$/.test(box.type);
+  const state = isBox
+    ? box.indeterminate
+      ? "mixed"
+      : String(box.checked)
+    : element.getAttribute("aria-checked");
+  return state === "true" ? ["checked"] : state === "mixed" ? ["mixed"] : [];
+}
+
+function expansionOf(element: Element): boolean | undefined {
+  if (element.localName === "summary") return (element.parentElement as HTMLDetailsElement | null)?.open;
+  const given = element.getAttribute("aria-expanded");
+  return given === "true" ? true : given === "false" ? false : undefined;
+}
+
+function hasCurrent(element: Element): boolean {
+  const current = element.getAttribute("aria-current");
+  return current !== null && current !== "" && current !== "false";
+}
+
+function isWritten(element: Element): boolean {
+  return (element as HTMLInputElement).readOnly === true;
+}
+
+function is(element: Element, attribute: string): boolean {
+  return element.getAttribute(attribute) === "true";
+}

@@ -1,0 +1,108 @@
+/**
+ * One look at the page. While it lasts the page is taken to stand still, so everything is asked for once: roles, names
+ * and places of the same elements are wanted again and again, and styles are what costs most.
+ */
+
+import { cardsIn, type Kind, kindOf } from "./containers";
+import { contentOf } from "./frames";
+import { nameOf } from "./names";
+import { isControl, roleOf } from "./roles";
+import { OWN } from "./visible";
+
+const UNSEEN = new Set(
+  "script style template noscript head title meta link base source track param datalist".split(" "),
+);
+
+/** Beyond that a page would stand still for as long as it is looked at. */
+export const MOST_ELEMENTS = 15_000;
+
+const NONE: ReadonlySet<Element> = new Set();
+
+export class Look {
+  readonly page: Document;
+  readonly #excludes: (element: Element) => boolean;
+  readonly #roles = new Map<Element, string>();
+  readonly #names = new Map<Element, string>();
+  readonly #controls = new Map<Element, boolean>();
+  readonly #kinds = new Map<Element, Kind>();
+  readonly #cards = new Map<Element, ReadonlySet<Element>>();
+  readonly #out = new Map<Element, boolean>();
+  #visits = 0;
+  #all: readonly Element[] | undefined;
+
+  constructor(page: Document, excludes: (element: Element) => boolean = () => false) {
+    this.page = page;
+    this.#excludes = excludes;
+  }
+
+  role(element: Element): string {
+    return remembered(this.#roles, element, roleOf);
+  }
+
+  name(element: Element): string {
+    return remembered(this.#names, element, nameOf);
+  }
+
+  isControl(element: Element): boolean {
+    return remembered(this.#controls, element, isControl);
+  }
+
+  /** What kind of container an element is, if any. */
+  kind(element: Element): Kind {
+    return remembered(this.#kinds, element, () => {
+      const parent = element.parentElement;
+      const cards = parent ? remembered(this.#cards, parent, cardsIn) : NONE;
+      return kindOf(element, this.role(element), cards);
+    });
+  }
+
+  /** Every control that is shown, in the order of the page. */
+  controls(): readonly Element[] {
+    if (!this.#all) {
+      const found: Element[] = [];
+      this.#collect(this.page.documentElement, found);
+      this.#all = found;
+    }
+    return this.#all;
+  }
+
+  /** Whether nothing of this element is to be told: it is not rendered, not meant to be read, or the chat's own. */
+  isOut(element: Element): boolean {
+    return remembered(this.#out, element, () => this.#isLeftOut(element));
+  }
+
+  #isLeftOut(element: Element): boolean {
+    if (UNSEEN.has(element.localName) || element.getAttribute("aria-hidden") === "true") return true;
+    if (element.matches(OWN) || this.#excludes(element)) return true;
+    return !element.checkVisibility() && !hasNoBox(element);
+  }
+
+  #collect(element: Element, found: Element[]): void {
+    if (this.#visits++ > MOST_ELEMENTS || this.isOut(element)) return;
+    if (this.isControl(element) && isSeen(element)) found.push(element);
+    if (isClosed(element)) return;
+    for (const node of contentOf(element)) if (node.nodeType === 1) this.#collect(node as Element, found);
+  }
+}
+
+/** What holds nothing that is told by itself: the options of a select are told with it. */
+export function isClosed(element: Element): boolean {
+  return /^(select|textarea|svg|math|audio|video|canvas|object|embed)$/.test(element.localName);
+}
+
+/** Not hidden itself, though what is inside could be shown even so. */
+export function isSeen(element: Element): boolean {
+  return element.checkVisibility({ visibilityProperty: true }) || hasNoBox(element);
+}
+
+function hasNoBox(element: Element): boolean {
+  return element.ownerDocument.defaultView?.getComputedStyle(element).display === "contents";
+}
+
+function remembered<T>(kept: Map<Element, T>, element: Element, ask: (element: Element) => T): T {
+  const known = kept.get(element);
+  if (known !== undefined) return known;
+  const answer = ask(element);
+  kept.set(element, answer);
+  return answer;
+}

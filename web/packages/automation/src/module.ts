@@ -1,0 +1,3 @@
+/** The automation as a module: what the chat loads once it is needed. */
+
+export { createAutomation } from "./index";

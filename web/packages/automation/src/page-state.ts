@@ -1,0 +1,44 @@
+/** What the page shows, as it is sent: compact, in bounds, without anything private. */
+
+import { sizeOf } from "./budget";
+import type { Look } from "./look";
+import { outlineOf } from "./outline";
+import type { Refs } from "./refs";
+import { cut, fold } from "./text";
+import type { PageState } from "./types";
+
+/** Bytes of the whole as JSON, of which models make some three thousand tokens. */
+const MOST = 12_000;
+const MOST_UNREACHABLE = 10;
+const SECRET =
+  /token|secret|password|passwd|session|signature|^(code|key|sig|auth|jwt|otp|state|nonce)$|api-?key/i;
+
+export function pageStateOf(look: Look, refs: Refs): PageState {
+  const { page } = look;
+  const head = { url: cut(addressOf(page.location?.href ?? ""), 300), title: cut(fold(page.title), 150) };
+  const marked = refs.privateRefs();
+  const most = MOST - 100 - sizeOf(JSON.stringify(head)) - 32 * Math.min(marked.length + 10, 200);
+  const { lines, unreachable } = outlineOf(look, refs, { most: most - MOST_UNREACHABLE * 90 });
+  const hidden = unreachable.slice(0, MOST_UNREACHABLE).map((each) => cut(each, 80));
+  if (unreachable.length > hidden.length) hidden.push(`and ${unreachable.length - hidden.length} more`);
+  return {
+    ...head,
+    outline: lines,
+    private: refs.privateRefs().map((ref) => ({ ref, private: true as const })),
+    ...(hidden.length > 0 ? { unreachable: hidden } : {}),
+  };
+}
+
+/** The address without what lets others in. */
+function addressOf(href: string): string {
+  try {
+    const address = new URL(href);
+    address.username = address.password = "";
+    for (const name of [...address.searchParams.keys()])
+      if (SECRET.test(name)) address.searchParams.set(name, "private");
+    if (/(token|secret|password|code)=/i.test(address.hash)) address.hash = "";
+    return address.href;
+  } catch {
+    return "";
+  }
+}

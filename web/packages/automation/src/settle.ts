@@ -1,0 +1,184 @@
+/**
+ * Do something to the page and wait until it has come to rest: nothing in it changes, what it asked the network for has
+ * come, two frames were drawn; at most two seconds. Whoever leaves the page has come to rest too.
+ */
+
+import { frameOf, rootsOf } from "./frames";
+import type { View } from "./natives";
+import { isOwn } from "./visible";
+
+const { defineProperty, getOwnPropertyDescriptor } = Object;
+
+const LONGEST_MS = 2_000;
+const STEP_MS = 20;
+/** Looks at the page in a row that find nothing new. Counted, not timed: a busy machine is late with everything. */
+const QUIET_STEPS = 3;
+/** Not `style`: what moves all the time would never be quiet. */
+const ATTRIBUTES = (
+  "class hidden disabled open checked value src href data-state aria-busy aria-checked aria-disabled aria-expanded " +
+  "aria-hidden aria-invalid aria-pressed aria-selected"
+).split(" ");
+
+export interface Settled<T> {
+  readonly result: T;
+  /** Where the page is going, if it is being left. */
+  readonly leavesFor: string | null;
+}
+
+export async function settled<T>(
+  document: Document,
+  act: () => T | Promise<T>,
+  signal?: AbortSignal,
+): Promise<Settled<T>> {
+  const view = document.defaultView as View;
+  const changes = watchChanges(document);
+  const requests = watchRequests(view);
+  const leaving = watchLeaving(view);
+  try {
+    const result = await act();
+    const end = now() + LONGEST_MS;
+    await Promise.race([frames(view), leaving.gone]);
+    for (
+      let quiet = 0, last = -1;
+      quiet < QUIET_STEPS && now() < end && !signal?.aborted && !leaving.isGone();
+    ) {
+      const isQuiet = changes.count() === last && requests.pending() === 0 && !leaving.to();
+      quiet = isQuiet ? quiet + 1 : 0;
+      last = changes.count();
+      await Promise.race([pause(STEP_MS), leaving.gone]);
+    }
+    if (!leaving.isGone()) await frames(view);
+    return { result, leavesFor: leaving.to() };
+  } finally {
+    changes.stop();
+    requests.stop();
+    leaving.stop();
+  }
+}
+
+/** Two frames, or as long as two would take: a page in the background draws none. */
+function frames(view: View): Promise<unknown> {
+  const drawn = new Promise((done) => view.requestAnimationFrame(() => view.requestAnimationFrame(done)));
+  return Promise.race([drawn, pause(100)]);
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds));
+}
+
+function now(): number {
+  return performance.now();
+}
+
+function watchChanges(document: Document) {
+  let count = 0;
+  const observer = new MutationObserver((records) => {
+    if (records.some(({ target }) => isOfPage(target))) count++;
+  });
+  const options = { subtree: true, childList: true, characterData: true, attributeFilter: ATTRIBUTES };
+  for (const root of rootsOf(topOf(document))) observer.observe(root, options);
+  return { count: () => count, stop: () => observer.disconnect() };
+}
+
+function isOfPage(node: Node): boolean {
+  const element = node.nodeType === 1 ? (node as Element) : node.parentElement;
+  return element === null || !isOwn(element);
+}
+
+function topOf(document: Document): Document {
+  const frame = frameOf(document);
+  return frame ? topOf(frame.ownerDocument) : document;
+}
+
+/** Requests that begin while we watch. What the page calls is its own again when we stop. */
+function watchRequests(view: View) {
+  let pending = 0;
+  const begun = () => {
+    pending++;
+  };
+  const ended = () => {
+    pending--;
+  };
+  const stops = [watchFetch(view, begun, ended), watchXhr(view, begun, ended)];
+  return {
+    pending: () => pending,
+    stop: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+function watchFetch(view: View, begun: () => void, ended: () => void): () => void {
+  const original = view.fetch;
+  const watched: typeof fetch = function (this: unknown, ...args) {
+    const answer = original.apply(this as never, args);
+    begun();
+    Promise.resolve(answer).then(ended, ended);
+    return answer;
+  };
+  return replaced(view, "fetch", original, watched);
+}
+
+function watchXhr(view: View, begun: () => void, ended: () => void): () => void {
+  const prototype = view.XMLHttpRequest.prototype;
+  const original = prototype.send;
+  const watched: typeof original = function (this: XMLHttpRequest, ...args) {
+    original.apply(this, args);
+    begun();
+    this.addEventListener("loadend", ended, { once: true });
+  };
+  return replaced(prototype, "send", original, watched);
+}
+
+function replaced(owner: object, name: string, original: unknown, watched: unknown): () => void {
+  const was = getOwnPropertyDescriptor(owner, name);
+  if (!was?.configurable || was.value !== original) return () => {};
+  defineProperty(owner, name, { ...was, value: watched });
+  return () => {
+    // Whoever replaced it in the meantime has ours inside, which only passes on.
+    if (getOwnPropertyDescriptor(owner, name)?.value === watched) defineProperty(owner, name, was);
+  };
+}
+
+const STAYING = ["currententrychange", "navigatesuccess", "navigateerror"];
+
+interface Navigate extends Event {
+  readonly downloadRequest: string | null;
+  readonly destination: { readonly url: string; readonly sameDocument: boolean };
+}
+
+function watchLeaving(view: View) {
+  const navigation = (view as { navigation?: EventTarget }).navigation;
+  let destination: string | null = null;
+  let isGone = false;
+  let tell = () => {};
+  const gone = new Promise<void>((done) => {
+    tell = done;
+  });
+  const onNavigate = (event: Event) => {
+    const { downloadRequest, destination: to } = event as Navigate;
+    if (!to.sameDocument && downloadRequest === null) destination = to.url;
+  };
+  // A page that draws its other pages itself has arrived; what failed, or brought a file, never left.
+  const onStay = () => {
+    destination = null;
+  };
+  const onHide = () => {
+    isGone = true;
+    destination ??= "another page";
+    tell();
+  };
+  navigation?.addEventListener("navigate", onNavigate);
+  for (const type of STAYING) navigation?.addEventListener(type, onStay);
+  view.addEventListener("pagehide", onHide);
+  return {
+    gone,
+    isGone: () => isGone,
+    to: () => destination,
+    stop: () => {
+      navigation?.removeEventListener("navigate", onNavigate);
+      for (const type of STAYING) navigation?.removeEventListener(type, onStay);
+      view.removeEventListener("pagehide", onHide);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/** What the visitor can see and reach. */
+
+import { labelsOf } from "./dom";
+import { contains, frameOf, isShadowRoot, parentOf } from "./frames";
+
+/** The chat itself, which is laid over the page and is no part of it. */
+export const OWN = "pollux-chat, [data-pollux-chat]";
+
+/** Whether the element is rendered. What is transparent or tiny counts: many pages hide the real checkbox so. */
+export function isVisible(element: Element): boolean {
+  for (let at: Element | null = element; at; at = frameOf(at.ownerDocument))
+    if (!isRendered(at)) return false;
+  return true;
+}
+
+/** By itself, by its fieldset, by `aria-disabled` or `inert` of anything around it. */
+export function isDisabled(element: Element): boolean {
+  if (element.matches(":disabled")) return true;
+  for (let at: Element | null = element; at; at = parentOf(at)) {
+    if (at.getAttribute("aria-disabled") === "true" || at.hasAttribute("inert")) return true;
+  }
+  return false;
+}
+
+/** What lies over the element wherever it was looked for; null where it can be reached, or is out of view. */
+export function coveredBy(element: Element): Element | null {
+  let cover: Element | null = null;
+  for (const [x, y] of pointsOf(element)) {
+    const over = coverAt(element, x, y);
+    if (!over) return null;
+    cover ??= over;
+  }
+  return cover;
+}
+
+export function isOwn(element: Element): boolean {
+  for (let at: Element | null = element; at; at = parentOf(at)) if (at.matches(OWN)) return true;
+  return false;
+}
+
+function isRendered(element: Element): boolean {
+  if (!element.isConnected) return false;
+  if (element.checkVisibility({ visibilityProperty: true })) return true;
+  // Without a box of its own, but what is inside has one: `display: contents`, and every slot.
+  const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+  if (style?.display !== "contents" || style.visibility !== "visible") return false;
+  const parent = parentOf(element);
+  return parent === null || isRendered(parent);
+}
+
+/** The middle first, then points near the corners, of those that are in view. */
+function* pointsOf(element: Element): Generator<[number, number]> {
+  const view = element.ownerDocument.defaultView;
+  const box = boxOf(element);
+  if (!view || !box) return;
+  const [left, right] = [Math.max(box.left, 0), Math.min(box.right, view.innerWidth)];
+  const [top, bottom] = [Math.max(box.top, 0), Math.min(box.bottom, view.innerHeight)];
+  if (left >= right || top >= bottom) return;
+  for (const [across, down] of [
+    [0.5, 0.5],
+    [0.1, 0.1],
+    [0.9, 0.1],
+    [0.1, 0.9],
+    [0.9, 0.9],
+  ] as const)
+    yield [left + (right - left) * across, top + (bottom - top) * down];
+}
+
+/** The largest of its boxes: a link over two lines has two, and nothing of it is between them. */
+function boxOf(element: Element): DOMRect | null {
+  let largest: DOMRect | null = null;
+  for (const box of element.getClientRects())
+    if (box.width * box.height > (largest ? largest.width * largest.height : 0)) largest = box;
+  return largest;
+}
+
+function coverAt(element: Element, x: number, y: number): Element | null {
+  const hit = topAt(element.ownerDocument, x, y);
+  if (hit && !isSame(element, hit)) return hit;
+  const frame = frameOf(element.ownerDocument);
+  if (!frame) return null;
+  const box = frame.getBoundingClientRect();
+  return coverAt(frame, x + box.left + frame.clientLeft, y + box.top + frame.clientTop);
+}
+
+/** What a click at this point would reach, as deep as one can look, the chat apart. */
+function topAt(root: Document | ShadowRoot, x: number, y: number): Element | null {
+  const hit = root.elementsFromPoint(x, y).find((each) => !isOwn(each)) ?? null;
+  if (!hit?.shadowRoot) return hit;
+  const inside = topAt(hit.shadowRoot, x, y);
+  return inside && isShadowRoot(inside.getRootNode()) ? inside : hit;
+}
+
+/** Whether a click on `hit` is one on `element`: it is inside it, or in its label. */
+function isSame(element: Element, hit: Element): boolean {
+  if (contains(element, hit)) return true;
+  return labelsOf(element).some((label) => contains(label, hit));
+}
+
+/** Whether some of the element is in the part of the page that is on screen. */
+export function isInView(element: Element): boolean {
+  const view = element.ownerDocument.defaultView;
+  if (!view) return false;
+  const box = element.getBoundingClientRect();
+  const isHere = box.bottom > 0 && box.right > 0 && box.top < view.innerHeight && box.left < view.innerWidth;
+  const frame = frameOf(element.ownerDocument);
+  return isHere && (!frame || isInView(frame));
+}
