@@ -32,8 +32,7 @@ $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
 
 # What pages get from the server is built from web/ and not checked in; wheels carry it.
 $(WEB_READY): web/package.json web/package-lock.json
-	@scripts/check-node
-	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@scripts/install-web
 	@touch $@
 
 $(STATIC): $(WEB_READY) web/build.mjs $(shell find web/packages -path '*/src/*' -type f 2>/dev/null)
