@@ -114,3 +114,26 @@ async def test_a_question_is_there_again_after_a_reload_and_what_it_asks_for_is_
         await page.locator("pollux-chat >> role=button[name='Open the assistant']").click()
         await expect(page.locator("pollux-chat >> .assistant").last).to_contain_text("Sent to Bob.")
         assert len(tool.ran) == 1 and troubles == []
+
+
+async def test_a_page_that_the_browser_kept_goes_on_with_what_was_said_since(chromium: Browser, tmp_path: Path):
+    async with site(tmp_path, ScriptedProvider(reply("Hello."))) as here, shop(chromium, here) as (page, _):
+        await page.locator("pollux-chat >> role=button[name='Open the assistant']").click()
+        await ask(page, "hi")
+        await expect(page.locator("pollux-chat >> .assistant").last).to_contain_text("Hello.")
+        # As if this had been said on the page that the visitor comes back from.
+        await page.evaluate("""() => {
+            const kept = Object.entries(sessionStorage);
+            document.querySelector("pollux-chat").clear();
+            for (const [key, value] of kept) sessionStorage.setItem(key, value);
+            window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+        }""")
+        await expect(page.locator("pollux-chat >> .assistant").last).to_contain_text("Hello.")
+
+
+async def test_what_is_too_long_to_send_stays_in_the_field(chromium: Browser, tmp_path: Path):
+    async with site(tmp_path, ScriptedProvider()) as here, shop(chromium, here) as (page, _):
+        await page.locator("pollux-chat >> role=button[name='Open the assistant']").click()
+        await ask(page, "x" * 100_001)
+        await expect(page.locator("pollux-chat >> text=Say it in parts")).to_be_visible()
+        assert await page.evaluate("document.querySelector('pollux-chat').messageInput.length") == 100_001

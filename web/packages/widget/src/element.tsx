@@ -1,6 +1,12 @@
 /** `<pollux-chat>`: what it knows, what it can be told, and what it shows. Everything drawn is in its shadow. */
 
-import type { ChatMessage, ChatState, Conversation, Decision } from "@pollux/client";
+import {
+  type ChatMessage,
+  type ChatState,
+  type Conversation,
+  type Decision,
+  LONGEST_MESSAGE,
+} from "@pollux/client";
 import type { Question } from "@pollux/protocol";
 import { createRef, render } from "preact";
 import { Highlight } from "./highlight";
@@ -122,7 +128,8 @@ export class PolluxChat extends HTMLElement {
   /** Say what is written, or `text`. Nothing happens while there is nothing to say or something under way. */
   async sendMessage(text = this.#draft): Promise<void> {
     if (!this.#wiring || !this.#canSend(text)) return;
-    if (text === this.#draft) this.#draft = "";
+    // What is too long is not sent: it stays, to be said in parts.
+    if (text === this.#draft && text.length <= LONGEST_MESSAGE) this.#draft = "";
     const sent = this.#wiring.conversation.send(text.trim());
     this.#changed();
     await sent;
@@ -176,19 +183,15 @@ export class PolluxChat extends HTMLElement {
     if (!this.#wiring) {
       this.#isExpanded = this.dataset.mode === "full";
       this.#isOpen = !this.#isFloating || this.dataset.launcher !== "closed";
-      this.#wiring = connect?.(this) ?? null;
-      void quietly(this.#wiring?.conversation.resume());
     }
-    const conversation = this.#wiring?.conversation;
-    if (conversation) {
-      this.#unsubscribe = conversation.subscribe((chat) => this.#hear(chat));
-      this.#hear(conversation.state);
-    }
+    this.#listen();
+    window.addEventListener("pageshow", this.#shownAgain);
     this.#read();
     this.#draw();
   }
 
   disconnectedCallback(): void {
+    window.removeEventListener("pageshow", this.#shownAgain);
     this.#unsubscribe?.();
     this.#unsubscribe = null;
     cancelAnimationFrame(this.#frame);
@@ -201,6 +204,26 @@ export class PolluxChat extends HTMLElement {
     if (name === "data-mode") this.#isExpanded = this.dataset.mode === "full";
     if (this.isConnected) this.#read();
   }
+
+  /** Wire it up where it is not, and hear what is said. */
+  #listen(): void {
+    if (!this.#wiring) {
+      this.#wiring = connect?.(this) ?? null;
+      void quietly(this.#wiring?.conversation.resume());
+    }
+    const conversation = this.#wiring?.conversation;
+    if (!conversation) return;
+    this.#unsubscribe = conversation.subscribe((chat) => this.#hear(chat));
+    this.#hear(conversation.state);
+  }
+
+  /** The visitor came back to a page that the browser had kept: the conversation went on without it. */
+  #shownAgain = ({ persisted }: PageTransitionEvent): void => {
+    if (!persisted) return;
+    this.#unsubscribe?.();
+    this.#wiring = null;
+    this.#listen();
+  };
 
   /** Whether it lies above the page rather than in it. */
   get #isFloating(): boolean {

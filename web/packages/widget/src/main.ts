@@ -19,6 +19,11 @@ function start(tag: Tag): void {
   /** Two elements for one agent show one conversation. */
   const conversations = new Map<string, Conversation>();
 
+  // Before any element hears of it: what the browser had kept is older than what is on the shelf.
+  window.addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) conversations.clear();
+  });
+
   const converse = (profile: string, userToken: string): Conversation =>
     createConversation({
       base: tag.base,

@@ -35,5 +35,8 @@ function current(document: Document): HTMLScriptElement | null {
   // By the prototype's own getter: an image named `currentScript` would stand in front of it.
   const getter = Object.getOwnPropertyDescriptor(Document.prototype, "currentScript")?.get;
   const script: unknown = getter?.call(document);
-  return script instanceof HTMLScriptElement ? script : null;
+  if (script instanceof HTMLScriptElement) return script;
+  // A module has no tag of its own to ask for: the last that loads a script of this name.
+  const named = [...document.querySelectorAll<HTMLScriptElement>("script[src]")];
+  return named.findLast(({ src }) => /\/pollux\.js$/.test(src.split(/[?#]/)[0] ?? "")) ?? null;
 }
