@@ -74,7 +74,7 @@ async function acted(sight: Sight, call: PendingCall, signal?: AbortSignal): Pro
   }
   const look = () => seen(sight.document, sight.refs, sight.isOwn);
   const before = look();
-  const { result, leavesFor } = await settled(sight.document, () => action(sight, call.args), signal);
+  const { result, leavesFor } = await settled(sight.document, () => action(sight, call.args, signal), signal);
   if (leavesFor !== null)
     return { ok: true, did: result.did, changed: [`the page is left for ${addressOf(leavesFor)}`] };
   const wrong = result.check?.() ?? null;

@@ -33,7 +33,7 @@ export interface Done {
 }
 
 type Args = { readonly [name: string]: Json };
-type Action = (page: Page, args: Args) => Promise<Done> | Done;
+type Action = (page: Page, args: Args, signal?: AbortSignal) => Promise<Done> | Done;
 
 /** What was acted on last: keys without a ref go there while the chat has the focus. */
 let last: WeakRef<Element> | null = null;
@@ -47,9 +47,9 @@ export const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
   ["read", readMore],
 ]);
 
-async function click({ refs }: Page, args: Args): Promise<Done> {
+async function click({ refs }: Page, args: Args, signal?: AbortSignal): Promise<Done> {
   const ref = textArg(args, "ref");
-  const { known, aim } = await reached(refs, ref);
+  const { known, aim } = await reached(refs, ref, signal);
   const { element } = known;
   const control = standsFor(element) ?? element;
   mustBeClickable(control, element);
@@ -64,35 +64,35 @@ async function click({ refs }: Page, args: Args): Promise<Done> {
   return { did, ...(was === null ? {} : { check: toggled(control, was) }), notes: notesOn(element) };
 }
 
-async function fillIn({ refs }: Page, args: Args): Promise<Done> {
+async function fillIn({ refs }: Page, args: Args, signal?: AbortSignal): Promise<Done> {
   const value = valueArg(args);
   const ref = textArg(args, "ref");
-  const { known } = await reached(refs, ref);
+  const { known } = await reached(refs, ref, signal);
   const field = fieldOf(known.element);
   mustBeUsable(standsFor(known.element) ? known.element : field);
   mustBeAskedAbout(field, known);
-  const check = await fill(field, value, () => mustBeStill(refs, ref));
+  const check = await fill(field, value, () => mustBeStill(refs, ref), signal);
   last = new WeakRef(field);
   const shown = isPrivate(field) ? "the value" : `"${value.slice(0, 80)}"`;
   return { did: `filled ${described(known.element)} with ${shown}`, check: masked(check, field) };
 }
 
-async function select({ refs }: Page, args: Args): Promise<Done> {
+async function select({ refs }: Page, args: Args, signal?: AbortSignal): Promise<Done> {
   const values = valuesArg(args);
   const ref = textArg(args, "ref");
-  const { known } = await reached(refs, ref);
+  const { known } = await reached(refs, ref, signal);
   const field = fieldOf(known.element);
   mustBeAskedAbout(field, known);
-  const check = await chooseIn(field, values, () => mustBeStill(refs, ref));
+  const check = await chooseIn(field, values, () => mustBeStill(refs, ref), signal);
   last = new WeakRef(field);
   const shown = isPrivate(field) ? "the value" : values.map((value) => `"${value.slice(0, 60)}"`).join(", ");
   return { did: `selected ${shown} in ${described(known.element)}`, check: masked(check, field) };
 }
 
-async function pressKey({ document, refs }: Page, args: Args): Promise<Done> {
+async function pressKey({ document, refs }: Page, args: Args, signal?: AbortSignal): Promise<Done> {
   const key = keyOf(textArg(args, "key"));
   const named =
-    args.ref === undefined || args.ref === null ? null : await focusedBy(refs, textArg(args, "ref"));
+    args.ref === undefined || args.ref === null ? null : await focusedBy(refs, textArg(args, "ref"), signal);
   const target = named?.target ?? whereKeysGo(document);
   if (changesValue(target, key)) mustBeAskedAbout(target, named?.known ?? null);
   const did = `pressed ${textArg(args, "key")}${target === document.body ? "" : ` in ${described(target)}`}`;
@@ -174,8 +174,12 @@ function whereKeysGo(document: Document): Element {
   return document.body;
 }
 
-async function focusedBy(refs: Refs, ref: string): Promise<{ known: Known; target: Element }> {
-  const { known } = await reached(refs, ref);
+async function focusedBy(
+  refs: Refs,
+  ref: string,
+  signal?: AbortSignal,
+): Promise<{ known: Known; target: Element }> {
+  const { known } = await reached(refs, ref, signal);
   const target = standsFor(known.element) ?? known.element;
   if (!focusOn(target))
     throw new Refusal("it does not take the focus, so it gets no keys. Click on it instead");

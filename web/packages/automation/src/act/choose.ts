@@ -11,7 +11,7 @@ import { aimAt, bringIntoView } from "./aim";
 import { emitChange, emitInput } from "./events";
 import { focusOn } from "./focus";
 import { clickAt, moveTo } from "./pointer";
-import { Refusal } from "./refusal";
+import { Refusal, unlessStopped } from "./refusal";
 
 type Check = () => string | null;
 
@@ -22,6 +22,7 @@ export async function chooseIn(
   element: Element,
   values: readonly string[],
   mustBeStill: () => void,
+  signal?: AbortSignal,
 ): Promise<Check> {
   if (element.localName === "select") return inSelect(element as HTMLSelectElement, values, mustBeStill);
   const [value] = values;
@@ -34,7 +35,7 @@ export async function chooseIn(
   ) {
     if (value === undefined || (values.length > 1 && element.getAttribute("aria-multiselectable") !== "true"))
       throw new Refusal(`it takes one value, found ${values.length}`);
-    return inWidget(element, values);
+    return inWidget(element, values, signal);
   }
   throw new Refusal(`a ${role || element.localName} holds nothing to select from. Click on it instead`);
 }
@@ -75,9 +76,14 @@ function inSelect(select: HTMLSelectElement, values: readonly string[], mustBeSt
   };
 }
 
-async function inWidget(element: Element, values: readonly string[]): Promise<Check> {
+async function inWidget(
+  element: Element,
+  values: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Check> {
   const wasOpen = entriesOf(element).length > 0;
   if (!wasOpen) await open(element);
+  unlessStopped(signal);
   const entries = entriesOf(element);
   if (entries.length === 0) throw new Refusal("nothing to select from came up. Click on it, and look again");
   const chosen = values.map((value) =>

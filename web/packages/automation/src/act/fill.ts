@@ -49,17 +49,22 @@ export function fieldOf(element: Element): Element {
  * Throws a Refusal before anything was touched; afterwards only the check knows. `mustBeStill` throws where the page put
  * something else there as the focus came.
  */
-export async function fill(field: Element, value: string, mustBeStill: () => void): Promise<Check> {
+export async function fill(
+  field: Element,
+  value: string,
+  mustBeStill: () => void,
+  signal?: AbortSignal,
+): Promise<Check> {
   const input = field as HTMLInputElement;
   if (field.localName === "input" && input.type === "file")
     throw new Refusal("files are chosen by the visitor alone. Ask them to choose one here");
   if (field.localName === "select" || /^(listbox|radiogroup)$/.test(roleOf(field)))
-    return chooseIn(field, [value], mustBeStill);
+    return chooseIn(field, [value], mustBeStill, signal);
   if (isCheckable(field)) return check(field, value, mustBeStill);
   if (isReadOnly(field)) throw new Refusal("it is read-only");
   if (isTyped(field)) return type(field, value, mustBeStill);
   if (field.localName === "input") return set(input, fitting(input, value), mustBeStill);
-  if (roleOf(field) === "combobox") return chooseIn(field, [value], mustBeStill);
+  if (roleOf(field) === "combobox") return chooseIn(field, [value], mustBeStill, signal);
   throw new Refusal("it cannot be filled in. Click on it, or press keys on it (arrows for sliders)");
 }
 

@@ -7,7 +7,7 @@ import { isDisabled, isOwn, isVisible } from "../visible";
 import { type Aim, aimAt, bringIntoView } from "./aim";
 import { viewOf } from "./events";
 import { isShownByHover } from "./hover";
-import { described, Refusal } from "./refusal";
+import { described, Refusal, unlessStopped } from "./refusal";
 
 /** What a ref leads to, if that can be used now. Throws a Refusal. */
 export function resolve(refs: Refs, ref: string): Known {
@@ -25,10 +25,15 @@ export function mustBeUsable(element: Element): void {
 }
 
 /** Bring it into view and take aim. Where that scrolled, the page gets the time to draw what it draws then. */
-export async function reached(refs: Refs, ref: string): Promise<{ known: Known; aim: Aim }> {
+export async function reached(
+  refs: Refs,
+  ref: string,
+  signal?: AbortSignal,
+): Promise<{ known: Known; aim: Aim }> {
   const { element } = resolve(refs, ref);
   mustBeUsable(element);
   if (isVisible(element) && bringIntoView(element)) await drawn(element);
+  unlessStopped(signal);
   // Nothing else runs between this and the first event: what was found is what is acted on.
   const known = resolve(refs, ref);
   mustBeUsable(known.element);

@@ -13,6 +13,11 @@ export class Refusal extends Error {
   }
 }
 
+/** To be asked after every wait: what somebody stopped is not done any more. */
+export function unlessStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new Refusal("stopped before it was done");
+}
+
 /** An element in words: `button "Save"`. */
 export function described(element: Element): string {
   const what = roleOf(element) || element.localName;
