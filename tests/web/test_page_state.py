@@ -21,6 +21,28 @@ SHOP = """<main><h1>Mugs</h1>
     <label>Size <select><option>S<option selected>M<option>L</select></label>
   </form><p>Total <b>24.00</b></p></main>"""
 
+# What stands in their place afterwards is what old libraries put there, or worse.
+SPOILT = """() => {
+  const of = (owner, name) => [owner, name, Object.getOwnPropertyDescriptor(owner, name)];
+  const were = [
+    of(Object, "getOwnPropertyDescriptor"), of(Object, "entries"), of(Object, "keys"), of(Array, "from"),
+    of(Array.prototype, "reduce"), of(JSON, "stringify"), of(Element.prototype, "children"),
+    of(Element.prototype, "attributes"), of(Node.prototype, "firstChild"), of(Node.prototype, "nextSibling"),
+  ];
+  const { defineProperty } = Object;
+  for (const [owner, name, { get }] of were)
+    defineProperty(owner, name, { ...(get ? { get: () => null } : { value: () => [] }), configurable: true });
+  Array.prototype.toJSON = () => "spoilt";
+  try { return automation.getPageState(); }
+  finally {
+    for (const [owner, name, was] of were) defineProperty(owner, name, was);
+    delete Array.prototype.toJSON;
+  }
+}"""
+
+TODO = "<ul><li>Buy milk <button class=x>Delete</button></li></ul>"
+HIDDEN = "li .x { display: none }"
+
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def chromium() -> AsyncGenerator[Browser]:
@@ -273,6 +295,76 @@ async def test_a_host_page_that_changed_its_prototypes_is_seen_all_the_same(chro
         told = await state(page)
     assert told["outline"][4] == '    e1 button "Add to cart" [Blue mug]'
     assert "viewState" not in told
+
+
+async def test_what_a_page_spoils_after_our_script_came_does_no_harm(chromium: Browser) -> None:
+    trip = "<form aria-label=Trip><input name=children aria-label=Children></form><div id=x>Open</div>"
+    async with shown(chromium, SHOP + trip) as page:
+        await page.evaluate("x['__reactProps$a1'] = { onClick() {} }")
+        told = await page.evaluate(SPOILT)
+        assert told == await state(page)
+    assert told["outline"][4] == '    e1 button "Add to cart" [Blue mug]'
+    assert told["outline"][-2:] == ['  e6 textbox "Children"', 'e7 clickable "Open"']
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        f"{HIDDEN} li:hover .x {{ display: block }}",
+        f"{HIDDEN} @media all {{ ul:focus .y, li:is(:hover, :focus) > .x {{ display: block }} }}",
+        f"{HIDDEN} li {{ &:hover .x {{ display: block }} }}",
+        f"{HIDDEN} li:hover {{ .x {{ display: block }} }}",
+        "li .x { visibility: hidden } li:hover .x { visibility: visible }",
+    ],
+)
+async def test_what_shows_itself_only_under_the_pointer_is_told_with_a_mark(chromium: Browser, rules: str) -> None:
+    async with shown(chromium, f"<style>{rules}</style>{TODO}") as page:
+        assert await outline(page) == ['text "Buy milk"', 'e1 button "Delete" [Buy milk] (shown on hover)']
+        assert await page.evaluate("automation.getInteraction(['Buy milk', 'Delete']).ok")
+        await page.hover("li")
+        # The same by the same name: what was shown with a mark may be used without one.
+        assert await page.evaluate("automation.refs.find('e1').ok")
+        assert await outline(page) == ['text "Buy milk"', 'e1 button "Delete" [Buy milk]']
+
+
+@pytest.mark.parametrize(
+    ("rules", "markup"),
+    [
+        (f"{HIDDEN} .x:hover {{ display: block }}", TODO),
+        (f"{HIDDEN} li:not(:hover) .x {{ display: block }} li .x {{ display: none !important }}", TODO),
+        (f"{HIDDEN} li:hover .x {{ visibility: visible }}", TODO),
+        ("li:hover .x { display: block }", TODO.replace("class=x", "class=x hidden")),
+        (f"{HIDDEN} i {{ display: none }} li:hover .x {{ display: block }}", TODO.replace("<button", "<i><button")),
+    ],
+)
+async def test_what_the_pointer_would_not_bring_up_is_not_told(chromium: Browser, rules: str, markup: str) -> None:
+    async with shown(chromium, f"<style>{rules}</style>{markup}") as page:
+        assert await outline(page) == ['text "Buy milk"']
+
+
+async def test_of_what_hovering_opens_the_controls_are_told_and_not_the_words(chromium: Browser) -> None:
+    html = """<style>.tip, .menu { display: none } p:hover .tip, nav:hover .menu { display: block }
+        .icon { visibility: hidden } .icon::after { content: "×" } nav:hover .icon { visibility: visible }</style>
+      <p>Some <b>words<span class=tip><i>a tip<br>in two lines</i></span></b> more</p>
+      <nav aria-label=Shop>Mugs <ul class=menu><li>New <a href=#>Blue mug</a></li></ul>
+        <button class=icon></button></nav>"""
+    async with shown(chromium, html) as page:
+        assert await outline(page) == [
+            'text "Some words more"',
+            'navigation "Shop"',
+            '  text "Mugs"',
+            '  e1 link "Blue mug" [New] (shown on hover)',
+            '  e2 button "×" (shown on hover)',
+        ]
+
+
+async def test_rules_that_come_later_count_too(chromium: Browser) -> None:
+    async with shown(chromium, f"<style>{HIDDEN}</style>{TODO}") as page:
+        assert await outline(page) == ['text "Buy milk"']
+        await page.evaluate("document.styleSheets[0].insertRule('li:hover .x { display: block }', 1)")
+        assert len(await outline(page)) == 2
+        await page.evaluate("document.styleSheets[0].disabled = true")
+        assert await outline(page) == ['text "Buy milk"', 'e1 button "Delete" [Buy milk]']
 
 
 async def test_changes_are_told_once_the_page_is_at_rest_until_called_off(chromium: Browser) -> None:

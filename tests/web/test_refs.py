@@ -120,6 +120,21 @@ async def test_a_control_that_is_not_what_it_was_is_refused(chromium: Browser, c
         assert said in found["reason"]
 
 
+@pytest.mark.parametrize(
+    "change", ["x.type = 'password'", "x.autocomplete = 'cc-number'", "document.body.dataset.agentPrivate = ''"]
+)
+async def test_a_field_that_became_private_is_refused_until_it_is_shown_so(chromium: Browser, change: str) -> None:
+    async with shown(chromium, "<input id=x aria-label=Note>") as page:
+        ref = await ref_of(page, '"Note"')
+        await page.evaluate(change)
+        found = await find(page, ref)
+        assert not found["ok"]
+        assert "private now" in found["reason"]
+        told = await page.evaluate("automation.getPageState().private")
+        assert told == [{"ref": ref, "private": True}]
+        assert (await find(page, ref))["ok"]
+
+
 async def test_an_item_may_change_by_what_was_done_to_it_but_not_otherwise(chromium: Browser) -> None:
     html = "<ul><li>Mug <b>1</b> <button>More</button><li>Plate <i>1</i> <button>More</button></ul>"
     async with shown(chromium, html) as page:

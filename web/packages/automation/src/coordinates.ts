@@ -34,12 +34,23 @@ export class Coordinates {
   readonly #numbered = new Map<Element, Map<Element, { key: string; isAlone: boolean }>>();
   readonly #namesakes = new Map<string, Element[]>();
   readonly #ids = new Map<Element | null, number>();
+  readonly #places = new Map<Element, Place>();
+  readonly #texts = new Map<Element, string>();
 
   constructor(look: Look) {
     this.#look = look;
   }
 
   place(element: Element): Place {
+    let place = this.#places.get(element);
+    if (!place) {
+      place = this.#placed(element);
+      this.#places.set(element, place);
+    }
+    return place;
+  }
+
+  #placed(element: Element): Place {
     const inner = this.#around(element);
     const same = this.#sameAs(element, inner);
     const name = this.#look.name(element) || this.#look.role(element) || element.localName;
@@ -49,9 +60,18 @@ export class Coordinates {
     return {
       coordinate: [...keysOf(inner).slice(-MOST_STEPS), same.length > 1 ? `${name} (${number})` : name],
       item,
-      around: item ? textOf(item.element) : same.length > 1 ? neighbourhood(element) : "",
+      around: item ? this.#textOf(item.element) : same.length > 1 ? neighbourhood(element) : "",
       isAlone,
     };
+  }
+
+  #textOf(item: Element): string {
+    let text = this.#texts.get(item);
+    if (text === undefined) {
+      text = textOf(item);
+      this.#texts.set(item, text);
+    }
+    return text;
   }
 
   /** What a container is called, whether or not it counts in coordinates. */

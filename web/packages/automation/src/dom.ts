@@ -1,20 +1,26 @@
 /**
  * Properties of elements as the browser means them. A form shows its fields as properties of its own: one that has a
- * field called `children`, as every travel agency's has, answers `form.children` with that field.
+ * field called `children`, as every travel agency's has, answers `form.children` with that field. And what stands on the
+ * prototypes a page may replace: what is asked for here was taken when this script came.
  */
 
-const getters = new Map<string, (this: unknown) => unknown>();
+// Not Object's: old shims put one of their own there, which knows nothing of getters.
+const { getOwnPropertyDescriptor } = Reflect;
 
-export function childrenOf(element: Element): HTMLCollection {
-  return asked(element, "children", Element.prototype) as HTMLCollection;
-}
+// Where there are no elements at all, nobody asks them.
+const { Element: AnyElement, Node: AnyNode } = globalThis as Partial<typeof globalThis>;
 
-export function childNodesOf(node: Node): NodeListOf<ChildNode> {
-  return asked(node, "childNodes", Node.prototype) as NodeListOf<ChildNode>;
-}
+export const childrenOf: (element: Element) => HTMLCollection = asked(AnyElement, "children");
+export const attributesOf: (element: Element) => NamedNodeMap = asked(AnyElement, "attributes");
 
-export function attributesOf(element: Element): NamedNodeMap {
-  return asked(element, "attributes", Element.prototype) as NamedNodeMap;
+const firstChildOf: (node: Node) => ChildNode | null = asked(AnyNode, "firstChild");
+const nextSiblingOf: (node: Node) => ChildNode | null = asked(AnyNode, "nextSibling");
+
+/** From one to the next: several times as fast as by the list that the browser keeps of them. */
+export function childNodesOf(parent: Node): ChildNode[] {
+  const found: ChildNode[] = [];
+  for (let node = firstChildOf(parent); node; node = nextSiblingOf(node)) found.push(node);
+  return found;
 }
 
 /** The labels of a field; none for anything else. */
@@ -25,12 +31,8 @@ export function labelsOf(element: Element): readonly Element[] {
   return labels && typeof labels === "object" ? [...labels] : [];
 }
 
-function asked(node: Node, property: string, prototype: object): unknown {
-  let getter = getters.get(property);
-  if (!getter) {
-    getter = Object.getOwnPropertyDescriptor(prototype, property)?.get;
-    if (!getter) return (node as unknown as Record<string, unknown>)[property];
-    getters.set(property, getter);
-  }
-  return getter.call(node);
+function asked<T>(owner: { prototype: object } | undefined, property: string): (node: Node) => T {
+  const getter = owner && getOwnPropertyDescriptor(owner.prototype, property)?.get;
+  if (getter) return (node) => getter.call(node);
+  return (node) => (node as unknown as Record<string, T>)[property] as T;
 }

@@ -3,8 +3,8 @@
 import { childrenOf } from "./dom";
 import { contentOf, documentOf, isFrame } from "./frames";
 import { controlLine, LONGEST_LINE } from "./lines";
-import { isClosed, isSeen, type Look, MOST_ELEMENTS } from "./look";
-import { isMarked, MASK } from "./private";
+import { isClosed, type Look, MOST_ELEMENTS } from "./look";
+import { MASK } from "./private";
 import type { Refs } from "./refs";
 import { cut, fold, quoted } from "./text";
 
@@ -74,9 +74,15 @@ export class Walk {
         `all beyond the first ${MOST_ELEMENTS} elements, except by reading a container of theirs`,
       );
     if (this.#visits > MOST_ELEMENTS) return;
+    // Of what comes up under the pointer, only what can be done there.
+    if (this.#look.isOnHover(element)) this.#quietly(() => this.#tell(element, true));
+    else this.#tell(element, this.#look.isSeen(element));
+  }
+
+  #tell(element: Element, isShown: boolean): void {
     const role = this.#look.role(element);
-    if (element.localName === "br") this.#flush();
-    else if (this.#look.isControl(element) && isSeen(element)) this.#control(element);
+    if (element.localName === "br") this.#end();
+    else if (isShown && this.#look.isControl(element)) this.#control(element);
     else if (role === "heading") this.#heading(element);
     else if (this.#isUnreachable(element)) return;
     else if (role === "img" || role === "progressbar" || role === "meter") this.#picture(element, role);
@@ -84,8 +90,8 @@ export class Walk {
   }
 
   #box(element: Element, role: string): void {
-    const isCell = CELLS.has(role);
-    const isBlock = !isCell && this.#isBlock(element);
+    const isCell = !this.#quiet && CELLS.has(role);
+    const isBlock = !this.#quiet && !isCell && this.#isBlock(element);
     if (isBlock) this.#flush();
     if (namesAnother(element)) this.#silently(element);
     else this.#within(element, role, () => this.#contents(element));
@@ -96,7 +102,7 @@ export class Walk {
   #contents(element: Element): void {
     for (const node of contentOf(element)) {
       if (node.nodeType === 1) this.#visit(node as Element);
-      else if (node.nodeType === 3 && isSeen(element)) this.#text((node as Text).data, element);
+      else if (node.nodeType === 3 && this.#look.isSeen(element)) this.#text((node as Text).data, element);
     }
   }
 
@@ -104,7 +110,8 @@ export class Walk {
     this.#flush();
     const known = this.#refs.know(element);
     const within = this.#refs.placeOf(element).item?.key ?? "";
-    this.#add("control", element, controlLine(known, within === known.name ? "" : within));
+    const line = controlLine(known, within === known.name ? "" : within);
+    this.#add("control", element, this.#look.isOnHover(element) ? `${line} (shown on hover)` : line);
     // A card that can be pressed may hold buttons of its own.
     if (isClosed(element) || /^(button|input|summary)$/.test(element.localName)) return;
     const isPlain = known.role !== "" || (known.name.length < LONG_NAME && !element.querySelector(PARTS));
@@ -114,18 +121,22 @@ export class Walk {
 
   /** Only the controls inside: the rest is told already, in the name of something. */
   #silently(element: Element): void {
+    this.#quietly(() => this.#contents(element));
+  }
+
+  #quietly(act: () => void): void {
     const outer = this.#quiet;
     this.#quiet = true;
-    this.#contents(element);
+    act();
     this.#quiet = outer;
   }
 
   #quiet = false;
 
   #heading(element: Element): void {
-    this.#flush();
+    this.#end();
     const level = element.getAttribute("aria-level") ?? /^h([1-6])$/.exec(element.localName)?.[1] ?? "2";
-    const name = isMarked(element) ? MASK : quoted(element.textContent ?? "", 120);
+    const name = this.#look.isMarked(element) ? MASK : quoted(element.textContent ?? "", 120);
     if (!this.#quiet && name !== '""') this.#add("heading", element, `heading ${level} ${name}`);
     this.#silently(element);
   }
@@ -136,7 +147,9 @@ export class Walk {
       element.getAttribute("aria-valuenow") ?? (role === "img" ? null : element.getAttribute("value"));
     if (this.#quiet || (!name && value === null)) return;
     this.#flush();
-    const shown = isMarked(element) ? MASK : `${quoted(name, 80)}${value === null ? "" : ` = ${value}`}`;
+    const shown = this.#look.isMarked(element)
+      ? MASK
+      : `${quoted(name, 80)}${value === null ? "" : ` = ${value}`}`;
     this.#add("text", element, `${role} ${shown}`);
   }
 
@@ -149,9 +162,14 @@ export class Walk {
     }
     const space = /^\s/.test(data) ? " " : "";
     const after = /\s$/.test(data) ? " " : "";
-    const shown = isMarked(element) ? MASK : text;
+    const shown = this.#look.isMarked(element) ? MASK : text;
     this.#line ??= { parts: [], element };
     this.#line.parts.push(`${space}${shown}${after}`);
+  }
+
+  /** What is told in the name of something else, or not at all, ends no line. */
+  #end(): void {
+    if (!this.#quiet) this.#flush();
   }
 
   #flush(): void {
@@ -221,7 +239,7 @@ export class Walk {
     const name = this.#look.name(element);
     const said = `${why}${name ? ` ${quoted(name, 60)}` : ""}`;
     this.unreachable.push(said);
-    this.#flush();
+    this.#end();
     if (!this.#quiet) this.#add("text", element, `${said}: cannot be looked into`);
     return true;
   }

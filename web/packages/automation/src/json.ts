@@ -2,6 +2,9 @@
 
 import type { Json } from "./types";
 
+// As they are when this script comes: what a page puts in their place later may be anything.
+const { defineProperty, keys } = Object;
+
 const DEEPEST = 12;
 const MOST_ITEMS = 200;
 const MOST_MEMBERS = 200;
@@ -56,11 +59,11 @@ class Copy {
 
   #members(value: object, depth: number): Json {
     const found: { [name: string]: Json } = {};
-    for (const name of Object.keys(value).slice(0, MOST_MEMBERS)) {
+    for (const name of keys(value).slice(0, MOST_MEMBERS)) {
       const member = this.of((value as Record<string, unknown>)[name], depth + 1);
       // Not by assignment: a member may be called `__proto__`.
       if (member !== undefined)
-        Object.defineProperty(found, name, {
+        defineProperty(found, name, {
           value: member,
           enumerable: true,
           configurable: true,

@@ -5,6 +5,10 @@
  * it was loaded first, who added what (`recordListeners`).
  */
 
+// As they are when this script comes: what a page puts in their place later may be anything.
+const { defineProperty, entries, keys } = Object;
+const { getOwnPropertyDescriptor } = Reflect;
+
 const CLICKS = new Set([
   "click",
   "mousedown",
@@ -70,9 +74,9 @@ function note(target: unknown, type: unknown, listener: unknown): void {
 }
 
 function replace(prototype: EventTarget, name: string, from: unknown, to: unknown): void {
-  const was = Object.getOwnPropertyDescriptor(prototype, name);
+  const was = getOwnPropertyDescriptor(prototype, name);
   if (!was?.configurable || was.value !== from) return;
-  Object.defineProperty(prototype, name, { ...was, value: to });
+  defineProperty(prototype, name, { ...was, value: to });
 }
 
 function listensByFramework(element: Record<string, unknown>): boolean {
@@ -81,7 +85,7 @@ function listensByFramework(element: Record<string, unknown>): boolean {
   // Vue: the invokers of an element.
   const vue = element._vei as Record<string, unknown> | undefined;
   if (vue && typeof vue === "object" && vue.onClick) return true;
-  for (const key of Object.keys(element)) {
+  for (const key of keys(element)) {
     // Preact's table of listeners has names such as `clickfalse`; Angular's are properties of the element.
     if (key === "l" || key === "_listeners" || key === "__zone_symbol__clickfalse") {
       if (key.startsWith("__zone") || hasKey(element[key], /^click/)) return true;
@@ -94,5 +98,5 @@ function listensByFramework(element: Record<string, unknown>): boolean {
 
 function hasKey(table: unknown, wanted: RegExp): boolean {
   if (!table || typeof table !== "object") return false;
-  return Object.entries(table).some(([key, value]) => wanted.test(key) && Boolean(value));
+  return entries(table).some(([key, value]) => wanted.test(key) && Boolean(value));
 }

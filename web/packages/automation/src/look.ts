@@ -3,9 +3,11 @@
  * and places of the same elements are wanted again and again, and styles are what costs most.
  */
 
+import { HoverRules } from "./act/hover";
 import { cardsIn, type Kind, kindOf } from "./containers";
-import { contentOf } from "./frames";
+import { contentOf, parentOf } from "./frames";
 import { nameOf } from "./names";
+import { ownMark } from "./private";
 import { isControl, roleOf } from "./roles";
 import { OWN } from "./visible";
 
@@ -27,6 +29,9 @@ export class Look {
   readonly #kinds = new Map<Element, Kind>();
   readonly #cards = new Map<Element, ReadonlySet<Element>>();
   readonly #out = new Map<Element, boolean>();
+  readonly #seen = new Map<Element, boolean>();
+  readonly #marked = new Map<Element, boolean>();
+  readonly #hover = new HoverRules();
   #visits = 0;
   #all: readonly Element[] | undefined;
 
@@ -40,7 +45,7 @@ export class Look {
   }
 
   name(element: Element): string {
-    return remembered(this.#names, element, nameOf);
+    return remembered(this.#names, element, () => nameOf(element, this));
   }
 
   isControl(element: Element): boolean {
@@ -56,7 +61,30 @@ export class Look {
     });
   }
 
-  /** Every control that is shown, in the order of the page. */
+  /** Whether the page marked this as private, or something around it. */
+  readonly isMarked = (element: Element): boolean =>
+    remembered(this.#marked, element, () => {
+      const own = ownMark(element);
+      if (own !== undefined) return own;
+      const parent = parentOf(element);
+      return parent !== null && this.isMarked(parent);
+    });
+
+  /** Not hidden itself, though what is inside could be shown even so. */
+  isSeen(element: Element): boolean {
+    return remembered(
+      this.#seen,
+      element,
+      () => element.checkVisibility({ visibilityProperty: true }) || hasNoBox(element),
+    );
+  }
+
+  /** Whether it is hidden, and comes up under the pointer. */
+  isOnHover(element: Element): boolean {
+    return !this.isSeen(element) && this.#hover.show(element);
+  }
+
+  /** Every control that is shown, or would be under the pointer, in the order of the page. */
   controls(): readonly Element[] {
     if (!this.#all) {
       const found: Element[] = [];
@@ -74,12 +102,12 @@ export class Look {
   #isLeftOut(element: Element): boolean {
     if (UNSEEN.has(element.localName) || element.getAttribute("aria-hidden") === "true") return true;
     if (element.matches(OWN) || this.#excludes(element)) return true;
-    return !element.checkVisibility() && !hasNoBox(element);
+    return !this.isSeen(element) && !element.checkVisibility() && !this.#hover.show(element);
   }
 
   #collect(element: Element, found: Element[]): void {
     if (this.#visits++ > MOST_ELEMENTS || this.isOut(element)) return;
-    if (this.isControl(element) && isSeen(element)) found.push(element);
+    if (this.isControl(element) && (this.isSeen(element) || this.isOnHover(element))) found.push(element);
     if (isClosed(element)) return;
     for (const node of contentOf(element)) if (node.nodeType === 1) this.#collect(node as Element, found);
   }
@@ -88,11 +116,6 @@ export class Look {
 /** What holds nothing that is told by itself: the options of a select are told with it. */
 export function isClosed(element: Element): boolean {
   return /^(select|textarea|svg|math|audio|video|canvas|object|embed)$/.test(element.localName);
-}
-
-/** Not hidden itself, though what is inside could be shown even so. */
-export function isSeen(element: Element): boolean {
-  return element.checkVisibility({ visibilityProperty: true }) || hasNoBox(element);
 }
 
 function hasNoBox(element: Element): boolean {

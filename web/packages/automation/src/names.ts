@@ -28,21 +28,33 @@ const CONTENTS = new Set([
 /** Inline to the browser, but nobody reads across them as if they were not there. */
 const APART = /^(br|wbr|img|input|select|textarea|button)$/;
 
-export function nameOf(element: Element): string {
-  // A frame that was taken away has no window to ask for styles.
-  if (!element.ownerDocument.defaultView) return "";
-  const name = wholeName(element);
-  return name && isContent(element) ? MASK : cut(masked(element, name), LONGEST);
+/** What is asked for again and again on the way to a name; a look at the page remembers it. */
+export interface Asked {
+  role(element: Element): string;
+  isMarked(element: Element): boolean;
 }
 
-function wholeName(element: Element): string {
-  const name = isNamedByAuthor(element) ? "" : accessibleName(element);
+const AFRESH: Asked = { role: roleOf, isMarked };
+
+export function nameOf(element: Element, asked = AFRESH): string {
+  // A frame that was taken away has no window to ask for styles.
+  if (!element.ownerDocument.defaultView) return "";
+  const role = asked.role(element);
+  const name = wholeName(element, role);
+  return name && isContent(element, role) && asked.isMarked(element)
+    ? MASK
+    : cut(masked(element, name, asked), LONGEST);
+}
+
+function wholeName(element: Element, role: string): string {
+  const name = isNamedByAuthor(element, role)
+    ? ""
+    : accessibleName(element, role) || nameOnceShown(element, role);
   if (name) return name;
   for (const attribute of ["aria-label", "placeholder", "aria-placeholder", "title"]) {
     const given = fold(element.getAttribute(attribute) ?? "");
     if (given) return given;
   }
-  const role = roleOf(element);
   // What is a button only by its listener has no role that is named by what it holds.
   if (!BY_CONTENT.has(role) && (role || !isControl(element))) return "";
   // biome-ignore lint/performance/useDomNodeTextContent: what is not rendered is not what it is called.
@@ -50,15 +62,22 @@ function wholeName(element: Element): string {
 }
 
 /** Rows, captions and legends: they name others, and are called something themselves only where it is written. */
-function isNamedByAuthor(element: Element): boolean {
+function isNamedByAuthor(element: Element, role: string): boolean {
   if (element.hasAttribute("aria-labelledby")) return false;
   if (/^(legend|caption)$/.test(element.localName)) return true;
-  return roleOf(element) === "row" && !element.closest("[role=grid], [role=treegrid]");
+  return role === "row" && !element.closest("[role=grid], [role=treegrid]");
 }
 
-function accessibleName(element: Element): string {
+/** What is hidden, and comes up under the pointer, is called what it will be called then. */
+function nameOnceShown(element: Element, role: string): string {
+  const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+  const isHidden = style?.display === "none" || style?.visibility !== "visible";
+  return isHidden ? accessibleName(element, role, true) : "";
+}
+
+function accessibleName(element: Element, role: string, asShown = false): string {
   const view = element.ownerDocument.defaultView as Window;
-  const isTreeItem = roleOf(element) === "treeitem";
+  const isTreeItem = role === "treeitem";
   const style = (each: Element, pseudo?: string | null): CSSStyleDeclaration => {
     if (pseudo) return view.getComputedStyle(each, pseudo);
     // Never rendered themselves, though what they stand for is.
@@ -66,6 +85,8 @@ function accessibleName(element: Element): string {
     // The branches of a tree are not a part of what it is called.
     if (isTreeItem && each.getAttribute("role") === "group") return shownAs("none");
     const own = view.getComputedStyle(each);
+    if (asShown && (each === element || own.visibility !== "visible"))
+      return shownAs(each === element ? "inline-block" : own.display);
     const isApart = APART.test(each.localName) || each.hasAttribute("aria-label");
     return isApart && own.display === "inline" && own.visibility === "visible"
       ? shownAs("inline-block")
@@ -85,14 +106,14 @@ function shownAs(display: string): CSSStyleDeclaration {
 }
 
 /** In what is marked as private, labels of fields and buttons are told; what is a part of the contents is not. */
-function isContent(element: Element): boolean {
+function isContent(element: Element, role: string): boolean {
   const isLabelled = element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby");
-  return !isLabelled && CONTENTS.has(roleOf(element)) && isMarked(element);
+  return !isLabelled && CONTENTS.has(role);
 }
 
 /** A name may quote the field that it stands beside; never what is private there. */
-function masked(element: Element, name: string): string {
+function masked(element: Element, name: string, { isMarked }: Asked): string {
   let safe = name;
-  for (const secret of name ? secretsNear(element) : []) safe = safe.replaceAll(secret, MASK);
+  for (const secret of name ? secretsNear(element, isMarked) : []) safe = safe.replaceAll(secret, MASK);
   return safe;
 }

@@ -123,7 +123,7 @@ function isInDialog(entry: Entry): boolean {
 
 /** What stands in a private field is told nowhere, also where the page repeats it. */
 function withoutSecrets(lines: readonly string[], look: Look): string[] {
-  const secrets = look.controls().flatMap(secretOf);
+  const secrets = look.controls().flatMap((each) => secretOf(each, look.isMarked));
   if (secrets.length === 0) return [...lines];
   return lines.map((line) => {
     let masked = line;

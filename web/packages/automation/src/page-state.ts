@@ -14,6 +14,10 @@ const SECRET =
   /token|secret|password|passwd|session|signature|^(code|key|sig|auth|jwt|otp|state|nonce)$|api-?key/i;
 
 export function pageStateOf(look: Look, refs: Refs): PageState {
+  return refs.during(look, () => told(look, refs));
+}
+
+function told(look: Look, refs: Refs): PageState {
   const { page } = look;
   const head = { url: cut(addressOf(page.location?.href ?? ""), 300), title: cut(fold(page.title), 150) };
   const marked = refs.privateRefs();

@@ -11,17 +11,24 @@ const SECRET_KIND = /^(current-password|new-password|one-time-code|cc-.+)$/;
 const SECRET_NAME =
   /(^|[-_. ])(pass(word|wd|code|phrase)|pwd|cvc2?|cvv2?|csc|card[-_ ]?(number|num|no)|cc[-_ ]?(num|number|cvc|csc|exp)|otp|one[-_ ]?time[-_ ]?(code|password)|security[-_ ]?code|pin([-_ ]?code)?|ssn)($|[-_. \d[\]])/i;
 
-export function isPrivate(element: Element): boolean {
-  return isSecretField(element) || isMarked(element);
+/** `marked` is for those who ask for many of them: `isMarked` as it is remembered. */
+export function isPrivate(element: Element, marked = isMarked): boolean {
+  return isSecretField(element) || marked(element);
 }
 
 /** Whether the page marked this, or something around it. `data-agent-private="false"` takes it back. */
 export function isMarked(element: Element): boolean {
   for (let at: Element | null = element; at; at = parentOf(at)) {
-    const mark = at.getAttribute(MARK);
-    if (mark !== null) return mark !== "false";
+    const own = ownMark(at);
+    if (own !== undefined) return own;
   }
   return false;
+}
+
+/** What the page says of this element alone; undefined where that goes by what is around it. */
+export function ownMark(element: Element): boolean | undefined {
+  const mark = element.getAttribute(MARK);
+  return mark === null ? undefined : mark !== "false";
 }
 
 function isSecretField(element: Element): boolean {
@@ -45,19 +52,29 @@ function words(name: string): string {
 }
 
 /** What stands in the private fields that could be part of this element's name. */
-export function secretsNear(element: Element): string[] {
+export function secretsNear(element: Element, marked = isMarked): string[] {
   const around = [element, ...labelsOf(element)];
-  const root = element.getRootNode() as Document | ShadowRoot;
-  for (const id of (element.getAttribute("aria-labelledby") ?? "").split(/\s+/)) {
-    const other = id ? root.getElementById?.(id) : null;
-    if (other) around.push(other);
+  const ids = element.getAttribute("aria-labelledby");
+  if (ids) {
+    const root = element.getRootNode() as Document | ShadowRoot;
+    for (const id of ids.split(/\s+/)) {
+      const other = id ? root.getElementById?.(id) : null;
+      if (other) around.push(other);
+    }
   }
-  return around.flatMap((each) => [each, ...each.querySelectorAll("input, textarea")]).flatMap(secretOf);
+  const secrets: string[] = [];
+  for (const each of around) {
+    secrets.push(...secretOf(each, marked));
+    if (!each.firstElementChild) continue;
+    for (const field of each.querySelectorAll("input, textarea")) secrets.push(...secretOf(field, marked));
+  }
+  return secrets;
 }
 
 /** Short ones are no secrets, and would be found everywhere. */
-export function secretOf(element: Element): string[] {
-  if (!/^(input|textarea)$/.test(element.localName) || !isPrivate(element)) return [];
+export function secretOf(element: Element, marked = isMarked): string[] {
+  const { localName } = element;
+  if (localName !== "input" && localName !== "textarea") return [];
   const value = (element as HTMLInputElement).value.replace(/\s+/g, " ").trim();
-  return value.length > 3 ? [value] : [];
+  return value.length > 3 && isPrivate(element, marked) ? [value] : [];
 }

@@ -8,7 +8,7 @@ import { attributesOf } from "./dom";
 import { isAttached } from "./frames";
 import { Look } from "./look";
 import { isPrivate } from "./private";
-import { similarity } from "./text";
+import { quoted, similarity } from "./text";
 import type { Coordinate, Found, Known } from "./types";
 import { isVisible } from "./visible";
 
@@ -109,12 +109,8 @@ export class Refs {
       const last = coordinate.at(-1);
       if (last === undefined)
         return { ok: false, reason: "a coordinate needs at least one step", candidates: [] };
-      const wanted = JSON.stringify(coordinate);
-      const there = look
-        .controls()
-        .filter(
-          (each) => JSON.stringify(coordinates.place(each).coordinate.slice(-coordinate.length)) === wanted,
-        );
+      const wanted = `[${coordinate.map((step) => quoted(step)).join(", ")}]`;
+      const there = look.controls().filter((each) => endsIn(coordinates.place(each).coordinate, coordinate));
       const only = there[0];
       if (only && there.length === 1) return { ok: true, known: this.know(only) };
       const reason = only
@@ -129,12 +125,15 @@ export class Refs {
 
   /** The refs of private controls that the model may know of and that are still there. */
   privateRefs(): string[] {
-    const found: string[] = [];
-    for (const [ref, { element, told }] of this.#records) {
-      const there = element.deref();
-      if (there && (told.isPrivate || isPrivate(there)) && isAttached(there, this.#page)) found.push(ref);
-    }
-    return found;
+    return this.#during((look) => {
+      const found: string[] = [];
+      for (const [ref, { element, told }] of this.#records) {
+        const there = element.deref();
+        if (there && (told.isPrivate || isPrivate(there, look.isMarked)) && isAttached(there, this.#page))
+          found.push(ref);
+      }
+      return found;
+    });
   }
 
   /** Do something while the page stands still: what was looked at once is not looked at again. */
@@ -171,7 +170,7 @@ export class Refs {
         role: look.role(element),
         name: look.name(element),
         marks,
-        isPrivate: isPrivate(element),
+        isPrivate: isPrivate(element, look.isMarked),
       };
     });
   }
@@ -180,7 +179,7 @@ export class Refs {
   #like(meant: { name: string; role: string; coordinate: Coordinate }, look: Look): Known[] {
     const scored = look
       .controls()
-      .filter((each) => isVisible(each))
+      .filter((each) => isVisible(each) || look.isOnHover(each))
       .map((each) => ({ each, score: this.#likeness(meant, each, look) }))
       .filter(({ score }) => score >= LEAST_LIKE);
     scored.sort((one, other) => other.score - one.score);
@@ -205,6 +204,11 @@ function known(ref: string, element: Element, identity: Identity): Known {
   return { ref, element, role, name, coordinate, isPrivate };
 }
 
+function endsIn(whole: Coordinate, last: Coordinate): boolean {
+  const before = whole.length - last.length;
+  return before >= 0 && last.every((step, at) => step === whole[before + at]);
+}
+
 /** In which way it is not what was shown; empty where it is. */
 function differs(was: Identity, now: Identity, isEntered: boolean): string {
   if (was.role !== now.role) return `is now a ${now.role || "plain element"}`;
@@ -212,6 +216,9 @@ function differs(was: Identity, now: Identity, isEntered: boolean): string {
   const [before, after] = [was.coordinate.join(" > "), now.coordinate.join(" > ")];
   if (before !== after) return `stood at ${before} and stands now at ${after}`;
   if (was.marks !== now.marks) return "now belongs to something else on the page";
+  // Whoever asked the visitor about what is private did not ask about this one.
+  if (now.isPrivate && !was.isPrivate)
+    return "is private now, and was not when it was shown: look at the page again";
   // Another item may have the same name. Only one that has no namesake, and that the model itself just changed, may say
   // something else than it did: how many of it there are, say.
   const mayChange = isEntered && was.isAlone && now.isAlone;

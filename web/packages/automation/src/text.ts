@@ -3,8 +3,12 @@
 /** Everything that is not seen as text but could change how the rest of it reads. */
 const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
+/** What there is to fold: most texts have nothing of it, and to find that out is quicker than to write them anew. */
+const FOLDED = /[^\S ]| {2}/;
+
 export function fold(text: string): string {
-  return text.replace(UNSEEN, "").replace(/\s+/g, " ").trim();
+  const seen = text.replace(UNSEEN, "");
+  return (FOLDED.test(seen) ? seen.replace(/\s+/g, " ") : seen).trim();
 }
 
 /** At most so many characters, the last of them an ellipsis where something was cut. */

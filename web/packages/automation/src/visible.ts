@@ -103,6 +103,7 @@ export function isInView(element: Element): boolean {
   if (!view) return false;
   const box = element.getBoundingClientRect();
   const isHere = box.bottom > 0 && box.right > 0 && box.top < view.innerHeight && box.left < view.innerWidth;
+  if (!isHere) return false;
   const frame = frameOf(element.ownerDocument);
-  return isHere && (!frame || isInView(frame));
+  return !frame || isInView(frame);
 }

@@ -3,70 +3,151 @@
  * elements would be shown, and acts on those as if the pointer were there.
  */
 
-import { frameOf, parentOf } from "../frames";
+import { parentOf } from "../frames";
+import { isVisible } from "../visible";
 import { viewOf } from "./events";
 
+/** Selectors, without the hovering, of what is shown under the pointer: by which of the two properties. */
+interface Selectors {
+  readonly display: readonly string[];
+  readonly visibility: readonly string[];
+}
+
+interface Reading extends Selectors {
+  readonly count: number;
+  readonly first: CSSRule | undefined;
+  readonly last: CSSRule | undefined;
+}
+
 const MOST_RULES = 5_000;
+const NOTHING: Selectors = { display: [], visibility: [] };
 
-/** Whether the element is hidden now and a rule of the page shows it, or what hides it, under the pointer. */
+/** Sheets seldom change, and to read a large one takes longer than to look at the page. */
+const readings = new WeakMap<CSSStyleSheet, Reading>();
+
+/** Whether the element is hidden now and rules of the page show it, and what hides it, under the pointer. */
 export function isShownByHover(element: Element): boolean {
-  const hidden = hiding(element);
-  return hidden !== null && hoverSelectors(hidden).some((selector) => matches(hidden, selector));
+  return new HoverRules().show(element);
 }
 
-/** The outermost element that is not rendered; null where all of them are, and where a frame is what is hidden. */
-function hiding(element: Element): Element | null {
-  let found: Element | null = null;
-  for (let at: Element | null = element; at; at = parentOf(at)) {
-    if (at === frameOf(element.ownerDocument)) break;
-    const style = viewOf(at)?.getComputedStyle(at);
-    if (!style || at.hasAttribute("hidden") || at.getAttribute("aria-hidden") === "true") return null;
-    if (style.display === "none" || (style.visibility !== "visible" && at === element)) found = at;
+/** The rules that show something under the pointer, for as long as the page stands still. */
+export class HoverRules {
+  readonly #selectors = new Map<Node, { display: string; visibility: string }>();
+  readonly #shown = new Map<Element, boolean>();
+
+  /** Whether they show this element, which is hidden now. */
+  show(element: Element): boolean {
+    let shown = this.#shown.get(element);
+    if (shown === undefined) {
+      shown = this.#shows(element);
+      this.#shown.set(element, shown);
+    }
+    return shown;
   }
-  return found;
+
+  #shows(element: Element): boolean {
+    if (element.hasAttribute("hidden") || element.getAttribute("aria-hidden") === "true") return false;
+    const around = parentOf(element);
+    const parent = around?.ownerDocument === element.ownerDocument ? around : null;
+    const { display, visibility } = this.#of(element.getRootNode());
+    const style = display || visibility || !parent ? viewOf(element)?.getComputedStyle(element) : null;
+    if (style?.display === "none")
+      return matches(element, display) && (!parent || isVisible(parent) || this.show(parent));
+    if (style && style.visibility !== "visible" && matches(element, visibility))
+      return !parent || parent.checkVisibility() || this.show(parent);
+    // What hides it is further out, or nothing that the pointer would change.
+    return parent !== null && !parent.checkVisibility({ visibilityProperty: true }) && this.show(parent);
+  }
+
+  #of(root: Node): { display: string; visibility: string } {
+    let selectors = this.#selectors.get(root);
+    if (!selectors) {
+      const { styleSheets, adoptedStyleSheets } = root as Document | ShadowRoot;
+      const read = [...(styleSheets ?? []), ...(adoptedStyleSheets ?? [])].map(selectorsOf);
+      selectors = {
+        display: read.flatMap((each) => each.display).join(", "),
+        visibility: read.flatMap((each) => each.visibility).join(", "),
+      };
+      this.#selectors.set(root, selectors);
+    }
+    return selectors;
+  }
 }
 
-/** The selectors, without the hovering, of rules that show something under the pointer. */
-function hoverSelectors(element: Element): string[] {
-  const root = element.getRootNode() as Document | ShadowRoot;
-  const sheets = [...(root.styleSheets ?? []), ...(root.adoptedStyleSheets ?? [])];
-  const found: string[] = [];
+function selectorsOf(sheet: CSSStyleSheet): Selectors {
+  try {
+    if (sheet.disabled) return NOTHING;
+    const { cssRules } = sheet;
+    const [count, first, last] = [cssRules.length, cssRules[0], cssRules[cssRules.length - 1]];
+    const known = readings.get(sheet);
+    if (known?.count === count && known.first === first && known.last === last) return known;
+    const reading = { ...selectorsIn(cssRules), count, first, last };
+    readings.set(sheet, reading);
+    return reading;
+  } catch {
+    // Of another origin: nothing in it can be read.
+    return NOTHING;
+  }
+}
+
+function selectorsIn(all: CSSRuleList): Selectors {
+  const found = { display: [] as string[], visibility: [] as string[] };
   let left = MOST_RULES;
-  const read = (rules: CSSRuleList) => {
+  const read = (rules: CSSRuleList, outer: string): void => {
     for (const rule of rules) {
       if (left-- <= 0) return;
-      if ("selectorText" in rule && shows(rule as CSSStyleRule))
-        found.push(...hovering(rule as CSSStyleRule));
-      if ("cssRules" in rule) read((rule as CSSGroupingRule).cssRules);
+      const selector =
+        "selectorText" in rule ? resolved((rule as CSSStyleRule).selectorText ?? "", outer) : outer;
+      if ("style" in rule && selector.includes(":hover")) {
+        const { display, visibility } = (rule as CSSStyleRule).style;
+        if (display !== "" && display !== "none") found.display.push(...hovering(selector));
+        if (visibility === "visible") found.visibility.push(...hovering(selector));
+      }
+      if ("cssRules" in rule) read((rule as CSSGroupingRule).cssRules, selector);
     }
   };
-  for (const sheet of sheets) {
-    try {
-      read(sheet.cssRules);
-    } catch {
-      // Of another origin: nothing in it can be read.
-    }
-  }
+  read(all, "");
   return found;
 }
 
-function shows({ selectorText, style }: CSSStyleRule): boolean {
-  if (!selectorText?.includes(":hover")) return false;
-  return (style.display !== "" && style.display !== "none") || style.visibility === "visible";
+/** The selector of a rule that stands inside of another. */
+function resolved(selector: string, outer: string): string {
+  if (!outer) return selector;
+  return parts(selector, ",")
+    .map((each) => (each.includes("&") ? each.replaceAll("&", `:is(${outer})`) : `:is(${outer}) ${each}`))
+    .join(", ");
 }
 
-function hovering({ selectorText }: CSSStyleRule): string[] {
-  return selectorText
-    .split(",")
-    .filter((selector) => selector.includes(":hover"))
-    .map((selector) => selector.replaceAll(":hover", ""));
+/** Those where something else than what is shown lies under the pointer: it cannot lie over what is hidden. */
+function hovering(selector: string): string[] {
+  return parts(selector, ",")
+    .filter((each) => parts(each, " >+~").slice(0, -1).join(" ").includes(":hover"))
+    .map((each) => each.replaceAll(":hover", ":is(*)"))
+    .filter(isSound);
+}
+
+/** What stands between these signs, those in brackets apart. */
+function parts(selector: string, between: string): string[] {
+  const found = [""];
+  let depth = 0;
+  for (const sign of selector.trim()) {
+    if (sign === "(" || sign === "[") depth++;
+    if (sign === ")" || sign === "]") depth--;
+    if (depth === 0 && between.includes(sign)) found.push("");
+    else found[found.length - 1] += sign;
+  }
+  return found.map((each) => each.trim()).filter(Boolean);
+}
+
+function isSound(selector: string): boolean {
+  try {
+    document.createDocumentFragment().querySelector(selector);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function matches(element: Element, selector: string): boolean {
-  try {
-    return element.matches(selector);
-  } catch {
-    // `:hover` stood alone, or inside of another selector's parentheses.
-    return false;
-  }
+  return selector !== "" && element.matches(selector);
 }
