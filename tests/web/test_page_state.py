@@ -444,3 +444,33 @@ async def test_a_page_of_endless_elements_is_told_in_part(chromium: Browser) -> 
         told = await state(page)
     assert told["outline"] == ['e1 button "First"']
     assert "beyond the first 15000 elements" in told["unreachable"][0]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>Hello <b data-agent-private>Lovelace</b></h1>",
+        "<button>Pay with <span data-agent-private>Lovelace</span></button>",
+        "<a href='#'>Mail to <i data-agent-private>Lovelace</i></a>",
+        "<label>For <b data-agent-private>Lovelace</b> <input></label>",
+        "<fieldset><legend>To <b data-agent-private>Lovelace</b></legend><input aria-label=Street></fieldset>",
+        "<table><caption>Of <b data-agent-private>Lovelace</b></caption><tr><td>1</td></tr></table>",
+        "<section aria-labelledby=whose><h2 id=whose data-agent-private>Lovelace</h2><p>Text</p></section>",
+        "<button aria-labelledby=whose></button><p id=whose data-agent-private>Lovelace</p>",
+        "<div role=dialog><h2>Of <b data-agent-private>Lovelace</b></h2><button>Close</button></div>",
+        "<div contenteditable role=textbox>By <b data-agent-private>Lovelace</b></div>",
+        "<div onclick='1'>Of <b data-agent-private>Lovelace</b></div>",
+    ],
+)
+async def test_what_is_marked_inside_of_something_is_no_part_of_what_that_is_called(chromium: Browser, html: str):
+    async with shown(chromium, html) as page:
+        told = json.dumps(await state(page))
+    assert "Lovelace" not in told
+
+
+async def test_what_is_in_a_private_field_is_told_nowhere_however_it_is_written(chromium: Browser) -> None:
+    html = """<title>Paid with 4111111111111111</title><input type=password value=hunter2 hidden>
+      <input autocomplete=cc-number value="4111 1111 1111 1111"><p>4111-1111-1111-1111, hunter2</p>"""
+    async with shown(chromium, html) as page:
+        told = json.dumps(await state(page))
+    assert "hunter2" not in told and "1111" not in told

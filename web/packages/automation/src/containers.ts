@@ -3,7 +3,7 @@
 import { childrenOf } from "./dom";
 import { contentOf } from "./frames";
 import { nameOf } from "./names";
-import { isMarked, MASK } from "./private";
+import { isMarked, MASK, toldText } from "./private";
 import { cut, fold } from "./text";
 
 /** `item`: one of many that are alike. `group`: anything else that has a name. */
@@ -93,22 +93,22 @@ function labelOf(element: Element): string {
 function headingOf(element: Element, kind: Kind): string {
   switch (element.localName) {
     case "fieldset":
-      return element.querySelector(":scope > legend")?.textContent ?? "";
+      return said(element.querySelector(":scope > legend"));
     case "table":
-      return element.querySelector(":scope > caption")?.textContent ?? before(element);
+      return said(element.querySelector(":scope > caption")) || before(element);
     case "details":
-      return element.querySelector(":scope > summary")?.textContent ?? "";
+      return said(element.querySelector(":scope > summary"));
     case "figure":
-      return element.querySelector("figcaption")?.textContent ?? "";
+      return said(element.querySelector("figcaption"));
     case "ul":
     case "ol":
       return before(element);
     case "tr":
-      return element.querySelector(":scope > th")?.textContent ?? "";
+      return said(element.querySelector(":scope > th"));
   }
   const heading = element.querySelector(HEADINGS);
   if (heading && !isMarked(heading) && (kind !== "group" || isOnlyHeading(element, heading)))
-    return heading.textContent ?? "";
+    return said(heading);
   return kind === "dialog" ? firstText(element) : "";
 }
 
@@ -124,7 +124,11 @@ function isOnlyHeading(element: Element, heading: Element): boolean {
 /** The heading that stands right before a list or a table. */
 function before(element: Element): string {
   const previous = element.previousElementSibling;
-  return previous?.matches(HEADINGS) ? (previous.textContent ?? "") : "";
+  return previous?.matches(HEADINGS) ? said(previous) : "";
+}
+
+function said(element: Element | null): string {
+  return element ? toldText(element) : "";
 }
 
 /** Those with a heading or a picture, or with a button that others of them have too. */

@@ -2,7 +2,7 @@
 
 import { Look } from "./look";
 import { read } from "./outline";
-import { isPrivate, MASK } from "./private";
+import { secretsIn, without as withoutSecrets } from "./private";
 import type { Refs } from "./refs";
 import { cut } from "./text";
 
@@ -28,7 +28,7 @@ export function seen(page: Document, refs: Refs, excludes?: (element: Element) =
     address: addressOf(page.location.href),
     title: page.title,
     lines: read(look, refs, undefined, 0, { most: MOST_BYTES }).map((line) => line.trim()),
-    secrets: secretsIn(look),
+    secrets: secretsIn(page),
   };
 }
 
@@ -48,7 +48,7 @@ export function changes(before: Seen, after: Seen): string[] {
     ...gone.filter((line) => !(refOf(line) && comeRefs.has(refOf(line)))).map((line) => `- ${line}`),
   );
   const secrets = [...before.secrets, ...after.secrets];
-  return bounded(told.map((line) => cut(masked(line, secrets), LONGEST)));
+  return bounded(told.map((line) => cut(withoutSecrets(secrets, line), LONGEST)));
 }
 
 /** An address without what it carries: that is nobody's business. */
@@ -60,17 +60,6 @@ export function addressOf(href: string): string {
   } catch {
     return href.split(/[?#]/)[0] ?? "";
   }
-}
-
-function secretsIn(look: Look): string[] {
-  const fields = look.controls().filter((each) => "value" in each && isPrivate(each));
-  return fields
-    .map((each) => String((each as HTMLInputElement).value).trim())
-    .filter((value) => value.length > 3);
-}
-
-function masked(line: string, secrets: readonly string[]): string {
-  return secrets.reduce((text, secret) => text.replaceAll(secret, MASK), line);
 }
 
 function bounded(lines: readonly string[]): string[] {

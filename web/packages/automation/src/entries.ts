@@ -4,7 +4,7 @@ import { childrenOf } from "./dom";
 import { contentOf, documentOf, isFrame } from "./frames";
 import { controlLine, LONGEST_LINE } from "./lines";
 import { isClosed, type Look, MOST_ELEMENTS } from "./look";
-import { MASK } from "./private";
+import { MASK, toldText } from "./private";
 import type { Refs } from "./refs";
 import { cut, fold, quoted } from "./text";
 
@@ -136,7 +136,7 @@ export class Walk {
   #heading(element: Element): void {
     this.#end();
     const level = element.getAttribute("aria-level") ?? /^h([1-6])$/.exec(element.localName)?.[1] ?? "2";
-    const name = this.#look.isMarked(element) ? MASK : quoted(element.textContent ?? "", 120);
+    const name = this.#look.isMarked(element) ? MASK : quoted(toldText(element), 120);
     if (!this.#quiet && name !== '""') this.#add("heading", element, `heading ${level} ${name}`);
     this.#silently(element);
   }

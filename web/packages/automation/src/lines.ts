@@ -1,6 +1,6 @@
 /** One control in one line: what it is, what it is called, what is in it, and what state it is in. */
 
-import { isPrivate, MASK } from "./private";
+import { isPrivate, MASK, toldText } from "./private";
 import { isEditable, standsFor } from "./roles";
 import { cut, fold, quoted } from "./text";
 import type { Known } from "./types";
@@ -66,6 +66,7 @@ function rawValue(element: Element): string {
         .map((option) => fold(option.label))
         .join(", ");
   }
+  if (isEditable(element) && element.querySelector("[data-agent-private]")) return fold(toldText(element));
   // biome-ignore lint/performance/useDomNodeTextContent: what the visitor wrote is what is seen, with its line breaks.
   if (isEditable(element)) return fold((element as HTMLElement).innerText);
   return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? "";

@@ -1,7 +1,7 @@
 /** What an element is called: as a screen reader would say it, on one line. */
 
 import { computeAccessibleName } from "dom-accessibility-api";
-import { isMarked, MASK, secretsNear } from "./private";
+import { hasMark, isMarked, MASK, namersOf, secretsNear, toldText, without } from "./private";
 import { isControl, roleOf } from "./roles";
 import { cut, fold } from "./text";
 
@@ -41,9 +41,8 @@ export function nameOf(element: Element, asked = AFRESH): string {
   if (!element.ownerDocument.defaultView) return "";
   const role = asked.role(element);
   const name = wholeName(element, role);
-  return name && isContent(element, role) && asked.isMarked(element)
-    ? MASK
-    : cut(masked(element, name, asked), LONGEST);
+  if (name && isPrivateName(element, role, asked)) return MASK;
+  return cut(masked(element, name, asked), LONGEST);
 }
 
 function wholeName(element: Element, role: string): string {
@@ -57,6 +56,7 @@ function wholeName(element: Element, role: string): string {
   }
   // What is a button only by its listener has no role that is named by what it holds.
   if (!BY_CONTENT.has(role) && (role || !isControl(element))) return "";
+  if (element.querySelector("[data-agent-private]")) return fold(toldText(element));
   // biome-ignore lint/performance/useDomNodeTextContent: what is not rendered is not what it is called.
   return fold((element as HTMLElement).innerText ?? element.textContent ?? "");
 }
@@ -82,7 +82,8 @@ function accessibleName(element: Element, role: string, asShown = false): string
     if (pseudo) return view.getComputedStyle(each, pseudo);
     // Never rendered themselves, though what they stand for is.
     if (each.localName === "area") return shownAs("inline");
-    // The branches of a tree are not a part of what it is called.
+    // What is marked in it is not a part of what it is called, nor are the branches of a tree.
+    if (each !== element && hasMark(each) && !isMarked(element)) return shownAs("none");
     if (isTreeItem && each.getAttribute("role") === "group") return shownAs("none");
     const own = view.getComputedStyle(each);
     if (asShown && (each === element || own.visibility !== "visible"))
@@ -105,6 +106,11 @@ function shownAs(display: string): CSSStyleDeclaration {
   return { getPropertyValue: (property: string) => values[property] ?? "" } as CSSStyleDeclaration;
 }
 
+/** Called by what is marked, though it is not marked itself, it would tell that; or it is a part of what is marked. */
+function isPrivateName(element: Element, role: string, { isMarked }: Asked): boolean {
+  return isMarked(element) ? isContent(element, role) : namersOf(element).some((each) => isMarked(each));
+}
+
 /** In what is marked as private, labels of fields and buttons are told; what is a part of the contents is not. */
 function isContent(element: Element, role: string): boolean {
   const isLabelled = element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby");
@@ -113,7 +119,5 @@ function isContent(element: Element, role: string): boolean {
 
 /** A name may quote the field that it stands beside; never what is private there. */
 function masked(element: Element, name: string, { isMarked }: Asked): string {
-  let safe = name;
-  for (const secret of name ? secretsNear(element, isMarked) : []) safe = safe.replaceAll(secret, MASK);
-  return safe;
+  return name ? without(secretsNear(element, isMarked), name) : "";
 }

@@ -9,7 +9,7 @@ import { type Entry, Walk } from "./entries";
 import { contains } from "./frames";
 import { LONGEST_LINE } from "./lines";
 import { Look } from "./look";
-import { MASK, secretOf } from "./private";
+import { secretsIn, without } from "./private";
 import type { Refs } from "./refs";
 import { cut, quoted } from "./text";
 import { isInView } from "./visible";
@@ -123,11 +123,7 @@ function isInDialog(entry: Entry): boolean {
 
 /** What stands in a private field is told nowhere, also where the page repeats it. */
 function withoutSecrets(lines: readonly string[], look: Look): string[] {
-  const secrets = look.controls().flatMap((each) => secretOf(each, look.isMarked));
+  const secrets = secretsIn(look.page);
   if (secrets.length === 0) return [...lines];
-  return lines.map((line) => {
-    let masked = line;
-    for (const secret of secrets) masked = masked.replaceAll(secret, MASK);
-    return cut(masked, Math.max(line.length, LONGEST_LINE));
-  });
+  return lines.map((line) => cut(without(secrets, line), Math.max(line.length, LONGEST_LINE)));
 }

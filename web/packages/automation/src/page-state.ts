@@ -3,6 +3,7 @@
 import { sizeOf } from "./budget";
 import type { Look } from "./look";
 import { outlineOf } from "./outline";
+import { namesSecret, secretsIn, without } from "./private";
 import type { Refs } from "./refs";
 import { cut, fold } from "./text";
 import type { PageState } from "./types";
@@ -11,7 +12,7 @@ import type { PageState } from "./types";
 const MOST = 12_000;
 const MOST_UNREACHABLE = 10;
 const SECRET =
-  /token|secret|password|passwd|session|signature|^(code|key|sig|auth|jwt|otp|state|nonce)$|api-?key/i;
+  /token|secret|password|passwd|session|signature|^(code|key|sig|auth|jwt|otp|state|nonce|card|pan|pin)$|api-?key/i;
 
 export function pageStateOf(look: Look, refs: Refs): PageState {
   return refs.during(look, () => told(look, refs));
@@ -19,7 +20,12 @@ export function pageStateOf(look: Look, refs: Refs): PageState {
 
 function told(look: Look, refs: Refs): PageState {
   const { page } = look;
-  const head = { url: cut(addressOf(page.location?.href ?? ""), 300), title: cut(fold(page.title), 150) };
+  const secrets = secretsIn(page);
+  const told = (text: string, most: number): string => cut(without(secrets, text), most);
+  const head = {
+    url: told(addressOf(page.location?.href ?? ""), 300),
+    title: told(fold(page.title), 150),
+  };
   const marked = refs.privateRefs();
   const most = MOST - 100 - sizeOf(JSON.stringify(head)) - 32 * Math.min(marked.length + 10, 200);
   const { lines, unreachable } = outlineOf(look, refs, { most: most - MOST_UNREACHABLE * 90 });
@@ -39,7 +45,7 @@ function addressOf(href: string): string {
     const address = new URL(href);
     address.username = address.password = "";
     for (const name of [...address.searchParams.keys()])
-      if (SECRET.test(name)) address.searchParams.set(name, "private");
+      if (SECRET.test(name) || namesSecret(name)) address.searchParams.set(name, "private");
     if (/(token|secret|password|code)=/i.test(address.hash)) address.hash = "";
     return address.href;
   } catch {
