@@ -180,7 +180,8 @@ STOP = """({ name, args }) => {
     window.automation ??= PolluxAutomation.createAutomation(document)
     const { ref } = automation.refs.know(document.getElementById("x"))
     addEventListener("scroll", () => control.abort(), { once: true })
-    for (const each of document.querySelectorAll("[role=combobox]")) each.addEventListener("click", () => control.abort())
+    for (const each of document.querySelectorAll("[role=combobox]"))
+        each.addEventListener("click", () => control.abort())
     return automation.execute({ id: "1", name, args: { ref, ...args } }, control.signal)
 }"""
 
