@@ -1,6 +1,6 @@
 // Bundles what the server gives to pages: the chat, what it loads to see and drive the page, and that by itself.
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -56,6 +56,9 @@ const version = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 await bundle("widget/src/main.ts", "pollux.js", { define: { AUTOMATION: JSON.stringify(version) } });
+// The chat as a contract, for those who build their own.
+for (const name of ["gemini-chat.jay-contract", "gemini-chat.jay-contract.d.ts"])
+  copyFileSync(join(here, "packages/widget", name), join(out, name));
 for (const [name, largest] of Object.entries(LARGEST)) {
   const path = join(out, name);
   const size = gzipSync(readFileSync(path), { level: 9 }).length;

@@ -1,7 +1,7 @@
 /** Text as it is told: on one line, and never longer than it needs to be. */
 
 /** Everything that is not seen as text but could change how the rest of it reads. */
-const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+const UNSEEN = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u180e\u{e0000}-\u{e0fff}]/gu;
 
 /** What there is to fold: most texts have nothing of it, and to find that out is quicker than to write them anew. */
 const FOLDED = /[^\S ]| {2}/;

@@ -4,14 +4,16 @@ import type { Json } from "@pollux/client";
 
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u115f\u1160\u180e\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
 
 /** Text whose invisible characters are spelt out. Lines stay lines. */
 export function visible(text: string): string {
-  return text.replace(
-    INVISIBLE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return text.replace(INVISIBLE, (character) => character.split("").map(spelt).join(""));
+}
+
+/** One half of a character, or all of a short one, as JSON spells it. */
+function spelt(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** JSON, indented. Our own, because a page may have given its arrays and strings a `toJSON`. */

@@ -3,6 +3,8 @@ import { exact, remaining, rows, visible } from "../src/exact";
 
 test("what is invisible is spelt out", () => {
   expect(visible("pay\u202Eecila\u200B\u0007")).toBe("pay\\u202eecila\\u200b\\u0007");
+  // A sentence can be written in tags alone, which nobody sees.
+  expect(visible("bob\u{e0041}")).toBe("bob\\udb40\\udc41");
   expect(visible("two\nlines, naïve 日本")).toBe("two\nlines, naïve 日本");
 });
 
