@@ -474,3 +474,8 @@ async def test_what_is_in_a_private_field_is_told_nowhere_however_it_is_written(
     async with shown(chromium, html) as page:
         told = json.dumps(await state(page))
     assert "hunter2" not in told and "1111" not in told
+
+
+async def test_a_form_with_a_field_called_matches_hides_nothing(chromium: Browser) -> None:
+    async with shown(chromium, "<form><label>Matches <input name=matches></label><button>Bet</button></form>") as page:
+        assert await outline(page) == ['e1 textbox "Matches"', 'e2 button "Bet"']

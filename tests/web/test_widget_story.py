@@ -137,3 +137,20 @@ async def test_what_is_too_long_to_send_stays_in_the_field(chromium: Browser, tm
         await ask(page, "x" * 100_001)
         await expect(page.locator("pollux-chat >> text=Say it in parts")).to_be_visible()
         assert await page.evaluate("document.querySelector('pollux-chat').messageInput.length") == 100_001
+
+
+async def test_what_was_sent_leaves_the_field_however_its_signs_are_counted(chromium: Browser, tmp_path: Path):
+    async with site(tmp_path, ScriptedProvider(reply("Hello."))) as here, shop(chromium, here) as (page, troubles):
+        await page.locator("pollux-chat >> role=button[name='Open the assistant']").click()
+        await ask(page, "\N{GRINNING FACE}" * 60_000)
+        await expect(page.locator("pollux-chat >> .assistant")).to_contain_text("Hello.")
+        await expect(page.locator("pollux-chat >> textarea")).to_have_value("")
+        assert troubles == []
+
+
+async def test_a_page_that_is_written_anew_has_a_chat_again(chromium: Browser, tmp_path: Path):
+    async with site(tmp_path, ScriptedProvider()) as here, shop(chromium, here) as (page, _):
+        await page.evaluate("document.open(); document.append(document.createElement('html')); document.close()")
+        await expect(page.locator("pollux-chat")).to_have_count(0)
+        await page.evaluate((built() / "pollux.js").read_text())
+        await expect(page.locator("pollux-chat >> textarea")).to_be_visible()

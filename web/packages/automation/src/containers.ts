@@ -1,6 +1,6 @@
 /** What groups the things on a page, and what each group is called by those who look at it. */
 
-import { childrenOf } from "./dom";
+import { childrenOf, isMatch } from "./dom";
 import { contentOf } from "./frames";
 import { nameOf } from "./names";
 import { isMarked, MASK, toldText } from "./private";
@@ -124,7 +124,7 @@ function isOnlyHeading(element: Element, heading: Element): boolean {
 /** The heading that stands right before a list or a table. */
 function before(element: Element): string {
   const previous = element.previousElementSibling;
-  return previous?.matches(HEADINGS) ? said(previous) : "";
+  return previous && isMatch(previous, HEADINGS) ? said(previous) : "";
 }
 
 function said(element: Element | null): string {

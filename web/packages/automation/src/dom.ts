@@ -23,6 +23,13 @@ export function childNodesOf(parent: Node): ChildNode[] {
   return found;
 }
 
+const matches = AnyElement?.prototype.matches;
+
+/** Whether a selector holds for an element, also for a form with a field called `matches`. */
+export function isMatch(element: Element, selector: string): boolean {
+  return (matches ?? element.matches).call(element, selector);
+}
+
 /** The labels of a field; none for anything else. */
 export function labelsOf(element: Element): readonly Element[] {
   const { localName } = element;

@@ -5,6 +5,7 @@
 
 import { HoverRules } from "./act/hover";
 import { cardsIn, type Kind, kindOf } from "./containers";
+import { isMatch } from "./dom";
 import { contentOf, parentOf } from "./frames";
 import { nameOf } from "./names";
 import { ownMark } from "./private";
@@ -101,7 +102,7 @@ export class Look {
 
   #isLeftOut(element: Element): boolean {
     if (UNSEEN.has(element.localName) || element.getAttribute("aria-hidden") === "true") return true;
-    if (element.matches(OWN) || this.#excludes(element)) return true;
+    if (isMatch(element, OWN) || this.#excludes(element)) return true;
     return !this.isSeen(element) && !element.checkVisibility() && !this.#hover.show(element);
   }
 

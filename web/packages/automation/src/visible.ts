@@ -1,6 +1,6 @@
 /** What the visitor can see and reach. */
 
-import { labelsOf } from "./dom";
+import { isMatch, labelsOf } from "./dom";
 import { contains, frameOf, isShadowRoot, parentOf } from "./frames";
 
 /** The chat itself, which is laid over the page and is no part of it. */
@@ -15,7 +15,7 @@ export function isVisible(element: Element): boolean {
 
 /** By itself, by its fieldset, by `aria-disabled` or `inert` of anything around it. */
 export function isDisabled(element: Element): boolean {
-  if (element.matches(":disabled")) return true;
+  if (isMatch(element, ":disabled")) return true;
   for (let at: Element | null = element; at; at = parentOf(at)) {
     if (at.getAttribute("aria-disabled") === "true" || at.hasAttribute("inert")) return true;
   }
@@ -34,7 +34,7 @@ export function coveredBy(element: Element): Element | null {
 }
 
 export function isOwn(element: Element): boolean {
-  for (let at: Element | null = element; at; at = parentOf(at)) if (at.matches(OWN)) return true;
+  for (let at: Element | null = element; at; at = parentOf(at)) if (isMatch(at, OWN)) return true;
   return false;
 }
 

@@ -129,7 +129,7 @@ export class PolluxChat extends HTMLElement {
   async sendMessage(text = this.#draft): Promise<void> {
     if (!this.#wiring || !this.#canSend(text)) return;
     // What is too long is not sent: it stays, to be said in parts.
-    if (text === this.#draft && text.length <= LONGEST_MESSAGE) this.#draft = "";
+    if (text === this.#draft && [...text].length <= LONGEST_MESSAGE) this.#draft = "";
     const sent = this.#wiring.conversation.send(text.trim());
     this.#changed();
     await sent;

@@ -7,8 +7,9 @@ import { late } from "./late";
 import { pagePort } from "./page-port";
 import { ownTag, SETTINGS, type Tag } from "./script";
 
-// The second time there is nothing left to do.
-if (!customElements.get("pollux-chat")) start(ownTag(document));
+// The second time there is nothing left to do, unless the page was written anew.
+if (customElements.get("pollux-chat")) putInto(ownTag(document));
+else start(ownTag(document));
 
 function start(tag: Tag): void {
   // As early as can be: who listens for clicks cannot be asked later.
@@ -48,6 +49,10 @@ function start(tag: Tag): void {
   };
 
   define(connect);
+  putInto(tag);
+}
+
+function putInto(tag: Tag): void {
   whenParsed(() => {
     if (!document.querySelector("pollux-chat")) put(tag);
   });

@@ -1,5 +1,6 @@
 /** Who has the focus, who can have it, and who would be next. Focus moves as a pointer or Tab would move it. */
 
+import { isMatch } from "../dom";
 import { contentOf, documentOf, isFrame, parentOf } from "../frames";
 import { isOwn } from "../visible";
 import { emitChange, viewOf } from "./events";
@@ -103,7 +104,7 @@ function tabbable(document: Document): Element[] {
 }
 
 function collect(element: Element, found: Element[], budget: { left: number }): void {
-  if (budget.left-- <= 0 || isOwn(element) || element.matches("[inert]")) return;
+  if (budget.left-- <= 0 || isOwn(element) || isMatch(element, "[inert]")) return;
   const view = viewOf(element);
   if (!view || view.getComputedStyle(element).display === "none") return;
   if (canHaveFocus(element) && (element as HTMLElement).tabIndex >= 0 && !isFrame(element)) {

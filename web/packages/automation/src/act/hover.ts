@@ -3,6 +3,7 @@
  * elements would be shown, and acts on those as if the pointer were there.
  */
 
+import { isMatch } from "../dom";
 import { parentOf } from "../frames";
 import { isVisible } from "../visible";
 import { viewOf } from "./events";
@@ -149,5 +150,5 @@ function isSound(selector: string): boolean {
 }
 
 function matches(element: Element, selector: string): boolean {
-  return selector !== "" && element.matches(selector);
+  return selector !== "" && isMatch(element, selector);
 }

@@ -1,5 +1,6 @@
 /** Whether something may be acted on, and how it is reached. What stands against it is a Refusal with the reason. */
 
+import { isMatch } from "../dom";
 import { parentOf } from "../frames";
 import type { Refs } from "../refs";
 import type { Known } from "../types";
@@ -61,7 +62,8 @@ function whyDisabled(element: Element): string {
     const whose = at === element ? "it" : `the ${described(at)} around it`;
     if (at.hasAttribute("inert"))
       return `${whose} is inert: something else on the page must be dealt with first`;
-    if (at.getAttribute("aria-disabled") === "true" || at.matches(":disabled")) return `${whose} is disabled`;
+    if (at.getAttribute("aria-disabled") === "true" || isMatch(at, ":disabled"))
+      return `${whose} is disabled`;
   }
   return "it is disabled";
 }

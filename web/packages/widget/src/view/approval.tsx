@@ -1,7 +1,7 @@
 /** A question before something is done: what exactly, for how long, and Deny nearest to hand.
 
 Approving takes a deliberate act of a person. It is not possible in the first moments, when a key or a click may have
-been meant for something else; not by a key that is held down; and not by a script of the page. */
+been meant for something else; not by a key that is held down; and not by clicks that a script makes up. */
 
 import type { Decision, Json } from "@pollux/client";
 import type { Question } from "@pollux/protocol";
