@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from starlette.datastructures import Headers
 
-from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE, Cookies, CookieSession
+from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE, Cookies, CookieSession, cookie_in
 from pollux.asgi.visits import PREFIX, Visit, Visits
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
@@ -112,22 +112,11 @@ class Authority:
         return session
 
     def _session(self, headers: Headers) -> CookieSession | None:
-        session = self.cookies.read(_cookie(headers))
+        session = self.cookies.read(cookie_in(headers, SESSION_COOKIE))
         if session is None:
             return None
         counts = self._marks.get(session.mark) == session.user if session.mark else self._jwt is not None
         return session if counts else None
-
-
-def _cookie(headers: Headers) -> str:
-    """The value of our cookie. Cookies know no ports: those of every other server on this machine come along, in
-    whatever form, and must not hide ours."""
-    found = ""
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == SESSION_COOKIE:
-            found = value
-    return found
 
 
 def _digest(token: str) -> str:

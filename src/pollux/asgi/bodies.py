@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar, cast, get_args
 
 import msgspec
@@ -11,6 +12,7 @@ from starlette.types import Receive
 
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
+from pollux.core.ids import Instant
 
 T = TypeVar("T")
 
@@ -20,6 +22,11 @@ MOST_DISCARDED = 8 << 20
 DISCARD_SECONDS = 2.0
 DEEPEST = 64
 """How far values may nest: more than any form needs, less than what makes a parser stumble."""
+
+
+def moment(at: Instant) -> str:
+    """A time as it is told: ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 async def read_body(receive: Receive, declared: str, *, largest: int = LARGEST_BODY, is_coming: bool = True) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from starlette.datastructures import Headers
 
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
@@ -18,6 +19,17 @@ from pollux.core.ids import Instant, UserId
 SESSION_COOKIE = "pollux_session"
 CSRF_HEADER = "x-pollux-csrf"
 SESSION_SECONDS = 12 * 3600.0
+
+
+def cookie_in(headers: Headers, name: str) -> str:
+    """The value of a cookie; empty where there is none. Cookies know no ports: those of every other server on this
+    machine come along, in whatever form, and must not hide ours. Of several, the last counts."""
+    found = ""
+    for part in headers.get("cookie", "").split(";"):
+        given, _, value = part.strip().partition("=")
+        if given == name:
+            found = value
+    return found
 
 
 @frozen

@@ -136,6 +136,11 @@ class Action:
         return self.decision.mode == "allow"
 
     @property
+    def is_asked(self) -> bool:
+        """Whether a person has to answer."""
+        return self.approval is not None and self.approval.is_open and self.outcome is None
+
+    @property
     def is_in_flight(self) -> bool:
         """Whether a driver may be executing it right now."""
         return self.started is not None and not (self.handed_over or self.interrupted or self.outcome)
@@ -257,7 +262,7 @@ class Run:
     @property
     def approvals(self) -> tuple[Approval, ...]:
         """The questions that are waiting for a person now."""
-        return tuple(a.approval for a in self.open if a.approval and a.approval.is_open and not a.outcome)
+        return tuple(a.approval for a in self.open if a.approval and a.is_asked)
 
     @property
     def text(self) -> str:

@@ -3,13 +3,13 @@
 from starlette.responses import HTMLResponse
 
 from pollux.asgi.auth import Identity
+from pollux.asgi.bodies import moment
 from pollux.asgi.door import identity_of, is_from_elsewhere
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import AuthError
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import Done, SessionView
-from pollux.http.views import moment
 
 AFTER_SIGN_IN = "/"
 WELCOME = """\

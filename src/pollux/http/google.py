@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.door import is_from_elsewhere
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import Unavailable, rendered
@@ -22,7 +23,6 @@ from pollux.core.errors import AuthError, PolluxError, ToolExecutionError, Valid
 from pollux.core.ids import UserId
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import Connected, ConnectView, Disconnected, GoogleStatus
-from pollux.http.views import moment
 from pollux.tools.google.account import Google
 from pollux.tools.google.scopes import TOOLS, of_tools, tools_within
 

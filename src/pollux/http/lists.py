@@ -1,11 +1,12 @@
 """What there is: runs, and the questions that wait for people."""
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Call
 from pollux.core.ids import RunId, ThreadId
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
-from pollux.http.views import moment, pending_view, question_of, run_view
+from pollux.http.views import pending_view, question_of, run_view
 
 
 async def pending(runtime: Runtime, call: Call) -> PendingPage:

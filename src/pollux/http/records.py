@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.endpoint import Call
 from pollux.core.errors import ValidationError
 from pollux.engine.ports import GENESIS, AuditEntry
@@ -16,7 +17,6 @@ from pollux.http.shapes import (
     GrantPage,
     GrantView,
 )
-from pollux.http.views import moment
 
 
 async def grants(runtime: Runtime, call: Call) -> GrantPage:

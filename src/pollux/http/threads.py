@@ -1,5 +1,6 @@
 """Conversations: listed, read, renamed, erased."""
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.endpoint import Call
 from pollux.core.errors import ValidationError
 from pollux.core.ids import ThreadId
@@ -16,7 +17,6 @@ from pollux.http.shapes import (
     ThreadPage,
     ThreadView,
 )
-from pollux.http.views import moment
 
 
 async def listed(runtime: Runtime, call: Call) -> ThreadPage:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
@@ -20,7 +21,7 @@ from pollux.http.follow import told
 from pollux.http.idempotency import begin_once
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import Edited, ResolveBody, Resolved, RunBody, RunView
-from pollux.http.views import action_view, approval_view, is_waiting, moment, run_view
+from pollux.http.views import action_view, approval_view, run_view
 
 DOOR = "http"
 STATUSES: dict[str, Literal["approved", "rejected"]] = {
@@ -85,7 +86,7 @@ async def edit(runtime: Runtime, call: Call) -> Answer:
         action = await runtime.engine.edit(approval_id, call.body.args, by=call.user, user=call.user)
     except Misfit as problem:
         raise await _refusal(runtime, call, approval_id, problem) from None
-    approval = approval_view(action) if is_waiting(action) else None
+    approval = approval_view(action) if action.is_asked else None
     return Answer(Edited(approval=approval, action=action_view(action), superseded=approval_id), 201)
 
 
@@ -147,7 +148,7 @@ async def begin(runtime: Runtime, call: Call) -> Run:
 async def _busy(runtime: Runtime, call: Call, problem: ThreadBusy) -> HttpError:
     try:
         open_run = await runtime.engine.queries.run(RunId(problem.run_id), call.user)
-        waiting = [approval_view(action) for action in open_run.open if is_waiting(action)]
+        waiting = [approval_view(action) for action in open_run.open if action.is_asked]
     except NotFound:
         waiting = []
     more = {"runId": problem.run_id, "approvals": waiting}

@@ -1,10 +1,8 @@
 """Runs, actions and approvals as their caller sees them. Everything is read from the run itself."""
 
-from datetime import UTC, datetime
-
 from msgspec import structs
 
-from pollux.core.ids import Instant
+from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
 
@@ -24,7 +22,7 @@ def run_view(run: Run) -> RunView:
         summary=_summary(run),
         error_code=(ending.code or ending.status) if ending and ending.status != "completed" else None,
         actions=[action_view(action) for action in run.actions],
-        approvals=[approval_view(action) for action in run.open if is_waiting(action)],
+        approvals=[approval_view(action) for action in run.open if action.is_asked],
         usage=UsageView(
             input=usage.input,
             output=usage.output,
@@ -84,20 +82,10 @@ def pending_view(run: Run, action: Action) -> PendingView:
     )
 
 
-def is_waiting(action: Action) -> bool:
-    """Whether a person has to answer."""
-    return action.approval is not None and action.approval.is_open and action.outcome is None
-
-
 def question_of(action: Action) -> Approval:
     """The approval of an action that has one."""
     assert action.approval is not None
     return action.approval
-
-
-def moment(at: Instant) -> str:
-    """A time as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _how_to_settle(run: Run) -> str:
@@ -125,7 +113,7 @@ def _summary(run: Run) -> str:
         return f"{run.ending.message}. {_how_to_settle(run)}"
     if run.ending:
         return run.ending.message or f"The run ended: {run.ending.code or run.ending.status}."
-    waiting = [approval_view(action) for action in run.open if is_waiting(action)]
+    waiting = [approval_view(action) for action in run.open if action.is_asked]
     if waiting:
         asked = "\n".join(f"- {each.preview or each.tool}" for each in waiting)
         first = waiting[0].preview or waiting[0].tool

@@ -1,8 +1,8 @@
 """What a run has come to, as the page is told: an answer, calls for the page, or questions for the user."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
+from pollux.asgi.bodies import moment
 from pollux.asgi.errors import HttpError
 from pollux.core.actions import result_for_model
 from pollux.core.ids import Instant
@@ -44,7 +44,7 @@ def told(
     calls = [_call(action, names) for action in waiting_calls(run)]
     history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
     now = runtime.engine.clock.now()
-    questions = [_question(action, now) for action in run.open if is_asked(action)]
+    questions = [_question(action, now) for action in run.open if action.is_asked]
     if questions:
         return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id)
     if calls:
@@ -63,16 +63,6 @@ def told(
 def waiting_calls(run: Run) -> list[Action]:
     """The calls that only the page can answer."""
     return [action for action in run.open if action.where == "page" and action.started and not action.outcome]
-
-
-def is_asked(action: Action) -> bool:
-    """Whether a person has to answer."""
-    return action.approval is not None and action.approval.is_open and action.outcome is None
-
-
-def moment(at: Instant) -> str:
-    """A time as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _history(

@@ -4,17 +4,14 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
+from pollux.asgi.cookies import cookie_in
+
 COOKIE: Final = "pollux_visitor"
 
 
 def token_in(headers: Headers) -> str:
-    """The visitor's token; empty where there is none. Of several, the last counts."""
-    found = ""
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            found = value
-    return found
+    """The visitor's token; empty where there is none."""
+    return cookie_in(headers, COOKIE)
 
 
 def cookie_of(token: str, *, secure: bool) -> str:

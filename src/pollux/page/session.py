@@ -1,13 +1,13 @@
 """How a page gets a token for whoever visits it."""
 
 from pollux.asgi.auth import Authority
+from pollux.asgi.bodies import moment
 from pollux.asgi.door import is_same_origin
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PREFIX, STRANGER, Visit
 from pollux.core.errors import AuthError
 from pollux.core.ids import Instant, UserId
-from pollux.page.answers import moment
 from pollux.page.cookie import cookie_of, token_in
 from pollux.page.runtime import DEFAULT_PROFILE, PageRuntime
 from pollux.page.shapes import SessionAnswer, SessionBody

@@ -365,4 +365,4 @@ def pricing(prices: Mapping[str, Price] | None, now: Callable[[], float]) -> Cos
 
 def _is_asked(run: Run, action_id: str) -> bool:
     action = run.action(action_id)
-    return action is not None and action.approval is not None and action.approval.is_open and not action.outcome
+    return action is not None and action.is_asked

@@ -114,7 +114,7 @@ class Translation:
             if action.outcome and action.id not in self._answered and action.outcome.code != "superseded":
                 self._answered.add(action.id)
                 yield _response(action)
-            if action.approval and action.approval.is_open and not action.outcome and action.id not in self._asked:
+            if action.is_asked and action.id not in self._asked:
                 self._asked.add(action.id)
                 yield question(action)
         self._past = len(run.done)
