@@ -15,6 +15,9 @@ if (options.spoilt) {
   Array.prototype.toJSON = function () { return isTelling ? this : `[${this}]`; };
 }
 
+const warned = [];
+console.warn = (line) => warned.push(line);
+
 function tell(what) {
   isTelling = true;
   process.stdout.write(`${JSON.stringify(what)}\n`);
@@ -132,7 +135,7 @@ const verbs = {
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, verb, args } = JSON.parse(line);
   Promise.resolve(verbs[verb](...args)).then(
-    () => tell({ id, state: talk.state, points: passed, waits, requests, lines }),
+    () => tell({ id, state: talk.state, points: passed, waits, requests, lines, warned }),
     (problem) => tell({ id, problem: String(problem?.stack ?? problem) }),
   );
 }

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from aiohttp import web
 from playwright.async_api import Route
 from tests.page.site import CLICK
 from tests.web.bundles import bundle
@@ -28,12 +29,17 @@ PAGE = f"""<!doctype html><title>Shop</title><script type="module">
   const page = {{
     state: () => null,
     tools: () => [{json.dumps(CLICK)}],
-    execute: async () => {{
+    execute: async (call) => {{
       sessionStorage.executed = Number(sessionStorage.executed ?? 0) + 1;
+      localStorage.calls = JSON.stringify([...JSON.parse(localStorage.calls ?? "[]"), call.id]);
+      while (localStorage.hold) await new Promise((resolve) => setTimeout(resolve, 10));
       return {{ result: "done" }};
     }},
   }};
-  window.talk = client.createConversation({{ base: "", shelf: sessionStorage, page }});
+  const asked = new URLSearchParams(location.search);
+  const quick = asked.has("quick") ? {{ wait: async () => undefined }} : {{}};
+  const base = asked.get("base") ?? "";
+  window.talk = client.createConversation({{ base, shelf: sessionStorage, page, ...quick }});
 </script>"""
 
 
@@ -141,8 +147,41 @@ def said(state: State, *roles: str) -> list[str]:
 
 async def served(route: Route) -> None:
     """A page with the client and nothing else, at whatever address."""
-    if route.request.url.endswith(".js"):
-        script = f"const module = {{ exports: {{}} }};\n{bundle('client', form='cjs').read_text()}"
-        await route.fulfill(body=f"{script}\nexport default module.exports;", content_type="text/javascript")
-    else:
-        await route.fulfill(body=PAGE, content_type="text/html")
+    kind, text = _file(route.request.url)
+    await route.fulfill(body=text, content_type=kind)
+
+
+@asynccontextmanager
+async def hosted() -> AsyncGenerator[str]:
+    """The same page on a site of its own: its origin. By a real server, since a route would answer for its browser."""
+
+    async with answering(None) as url:
+        yield url
+
+
+@asynccontextmanager
+async def answering(api: Callable[[web.Request], Awaitable[web.StreamResponse]] | None) -> AsyncGenerator[str]:
+    """The same, with a server of the test's own beneath /api/."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if api is not None and request.path.startswith("/api/"):
+            return await api(request)
+        kind, text = _file(request.path)
+        return web.Response(text=text, content_type=kind)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+def _file(address: str) -> tuple[str, str]:
+    if not address.endswith(".js"):
+        return "text/html", PAGE
+    script = f"const module = {{ exports: {{}} }};\n{bundle('client', form='cjs').read_text()}"
+    return "text/javascript", f"{script}\nexport default module.exports;"

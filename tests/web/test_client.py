@@ -260,14 +260,17 @@ async def test_a_user_token_that_does_not_count_is_said_and_not_tried_again(tmp_
 
 
 async def test_a_page_that_may_not_talk_here_is_told_what_its_owner_can_do(tmp_path: Path):
-    error = {"code": "bad_origin", "message": "refused", "correlationId": ""}
+    said = 'add [page] origins = ["https://shop.example"]'
+    error = {"code": "bad_origin", "message": said, "correlationId": ""}
     answers = [{"status": 403, "body": {"ok": False, "error": error}}]
     async with (
         page_site(tmp_path, ScriptedProvider()) as site,
         client_page(tmp_path / "page", site.url, answers=answers) as page,
     ):
         error = (await page.do("send", "hi"))["error"]
-        assert (error["code"], error["canRetry"], "[page] origins" in error["message"]) == ("bad_origin", False, True)
+        # The visitor can do nothing about it: what the owner can do is said to the owner.
+        assert (error["code"], error["canRetry"], "origins" in error["message"]) == ("bad_origin", False, False)
+        assert (page.told["warned"], page.told["waits"], page.told["requests"]) == ([f"pollux: {said}"], [], 1)
 
 
 async def test_what_is_too_much_to_send_is_said_before_it_is_sent(tmp_path: Path):

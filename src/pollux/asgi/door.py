@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pollux.asgi.auth import Authority, Identity
 from pollux.asgi.bodies import encoded
+from pollux.asgi.cors import PREFLIGHT as TO_BE_REFUSED
+from pollux.asgi.cors import SESSION, BadOrigin
 from pollux.asgi.errors import HttpError, rendered
 from pollux.asgi.visits import Visit
 from pollux.core.errors import AuthError
@@ -141,7 +143,11 @@ class Door:
         except Exception as problem:
             if answer.status is not None:
                 raise
-            status, headers, document = rendered(self._explain(problem), correlation)
+            told = self._told(scope, problem)
+            if told is not None and scope["method"] == "OPTIONS":
+                await answer.whole(204, {**TO_BE_REFUSED, **told.headers}, b"")
+                return
+            status, headers, document = rendered(told or self._explain(problem), correlation)
             await answer.whole(status, headers, encoded(document))
         finally:
             # The path without its query: that may hold a token.
@@ -169,6 +175,11 @@ class Door:
             self._check_visit(identity, scope, headers, guest)
         self._rate.take(identity.user)
         scope[IDENTITY] = identity
+
+    def _told(self, scope: Scope, problem: Exception) -> HttpError | None:
+        """What a page of a site that nobody named may read of why it gets no token; None for all other problems."""
+        is_first = scope["path"] == SESSION and self._pages.is_open(SESSION)
+        return problem.told if isinstance(problem, BadOrigin) and is_first else None
 
     def _check_visit(self, identity: Identity, scope: Scope, headers: Headers, guest: str) -> None:
         """A page's visitor may do little, and only from that page; nobody else asks from a page of another site."""
@@ -211,8 +222,10 @@ def check_place(
     origins = headers.getlist("origin")
     if guest and len(origins) == 1:
         return
-    if len(origins) > 1 or (origins and not is_same_origin(origins[0], host, public_url)):
+    if len(origins) > 1:
         raise HttpError(403, "bad_origin", "requests from pages of other origins are refused")
+    if origins and not is_same_origin(origins[0], host, public_url):
+        raise BadOrigin(origins[0])
     if is_from_elsewhere(headers) and not (navigates and _opens_a_page(headers)):
         raise HttpError(403, "bad_origin", "requests from pages of other sites are refused")
 

@@ -15,6 +15,9 @@ from pollux.core.messages import JSON
 from pollux.core.private import kebab, names_secret
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 
+EVERYTHING: Final = "*"
+"""Among the private references: nobody can tell which controls are not private."""
+
 _REFERENCES: Final = ("coordinate", "ref", "refName", "name", "id", "key", "field", "label", "selector", "target")
 """By which arguments say what they act upon; also deep inside, where a tool fills in a whole form."""
 _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
@@ -53,6 +56,8 @@ class OnPage:
         name = kebab(self.spec.name)
         if _HARMLESS.fullmatch(name) and args.keys().isdisjoint(_VALUES):
             return False
+        if EVERYTHING in self.private:
+            return True
         semantic = _SEMANTIC.fullmatch(name)
         if semantic and names_secret(semantic[1]):
             return True

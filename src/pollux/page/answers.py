@@ -2,17 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import UNSET, UnsetType
+
 from pollux.asgi.bodies import moment
 from pollux.asgi.errors import HttpError
 from pollux.core.actions import result_for_model
 from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message
 from pollux.core.run import Action, Run
+from pollux.page.declared import Declared
 from pollux.page.history import recent, write
 from pollux.page.runtime import PageRuntime
 from pollux.page.seal import Holder, Seal, sealed
-from pollux.page.shapes import ApprovalRequired, PendingCall, Question, Response, Told, ToolCalls
+from pollux.page.shapes import (
+    ApprovalRequired,
+    LeftOut,
+    LeftOutTool,
+    PendingCall,
+    Question,
+    Response,
+    Told,
+    ToolCalls,
+)
 
+MOST_LEFT_OUT = 20
+LONGEST_WHY = 200
 NO_TEXT = "Done."
 FAILED = "I could not go on just now. Ask me again in a while."
 STOPPED: Mapping[str, str] = {
@@ -34,30 +48,31 @@ def told(
     holder: Holder,
     before: Sequence[Message],
     tools_hash: str,
-    names: Mapping[str, str],
+    offered: Declared,
 ) -> Told:
-    """What to answer. `before` is what was said before the run, `names` the page's own names for its tools.
+    """What to answer. `before` is what was said before the run, `offered` what the model hears of the page's tools.
 
     A run that failed is an answer too: what it did before is in the history, so that nobody does it again.
     Raises HttpError for a run that has not come to anything yet.
     """
-    calls = [_call(action, names) for action in waiting_calls(run)]
-    history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
     now = runtime.engine.clock.now()
+    calls = [_call(run, action, offered.names, now) for action in waiting_calls(run)]
+    history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
+    left_out = _left_out(offered)
     questions = [_question(action, now) for action in run.open if action.is_asked]
     if questions:
-        return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id)
+        return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id, left_out=left_out)
     if calls:
-        return ToolCalls(calls=calls, history=history, run_id=run.id)
+        return ToolCalls(calls=calls, history=history, run_id=run.id, left_out=left_out)
     ending = run.ending
     if ending is None:
         raise HttpError(
             503, "busy", "the agent is still at it; ask again with the same request", more={"runId": run.id}
         )
     if ending.status == "completed":
-        return Response(message=run.text.strip() or NO_TEXT, history=history, run_id=run.id)
+        return Response(message=run.text.strip() or NO_TEXT, history=history, run_id=run.id, left_out=left_out)
     code = ending.code or ending.status
-    return Response(message=STOPPED.get(code, FAILED), history=history, run_id=run.id, code=code)
+    return Response(message=STOPPED.get(code, FAILED), history=history, run_id=run.id, code=code, left_out=left_out)
 
 
 def waiting_calls(run: Run) -> list[Action]:
@@ -76,8 +91,19 @@ def _history(
     return sealed(write(kept), seal, holder=holder, keys=runtime.keys, now=runtime.engine.clock.now())
 
 
-def _call(action: Action, names: Mapping[str, str]) -> PendingCall:
-    return PendingCall(id=action.id, name=names.get(action.tool, action.tool), args=action.args)
+def _left_out(offered: Declared) -> LeftOut | UnsetType:
+    """What the page's owner would want to know of: nothing else tells why a tool is never called."""
+    missed = [each for each in offered.left_out if not each.is_needless]
+    named = [LeftOutTool(name=each.name, why=each.why[:LONGEST_WHY]) for each in missed[:MOST_LEFT_OUT]]
+    return LeftOut(count=len(missed), tools=named) if missed else UNSET
+
+
+def _call(run: Run, action: Action, names: Mapping[str, str], now: Instant) -> PendingCall:
+    start = action.started
+    assert start is not None
+    until = start.deadline if start.deadline is not None else start.at + run.limits.page_seconds
+    name = names.get(action.tool, action.tool)
+    return PendingCall(id=action.id, name=name, args=action.args, expires_in=_left(until, now))
 
 
 def _question(action: Action, now: Instant) -> Question:
@@ -91,6 +117,11 @@ def _question(action: Action, now: Instant) -> Question:
         args=action.args,
         args_hash=action.args_hash,
         expires_at=moment(approval.expires_at),
-        expires_in=round(max(0.0, approval.expires_at - now), 3),
+        expires_in=_left(approval.expires_at, now),
         subjects=list(action.subjects),
     )
+
+
+def _left(until: Instant, now: Instant) -> float:
+    """Seconds until then."""
+    return round(max(0.0, until - now), 3)

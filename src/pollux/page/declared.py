@@ -44,6 +44,12 @@ class LeftOut:
 
     name: str
     why: str
+    is_needless: bool = False
+    """Whether the page loses nothing by it: what it does is done otherwise, or nobody's to do."""
+
+
+class Needless(ValidationError):
+    """A tool that is in order, and not needed."""
 
 
 @frozen
@@ -76,7 +82,7 @@ def declared(definitions: JSON, *, taken: Collection[str] = ()) -> Declared:
             if size + _size(spec) > LARGEST:
                 raise ValidationError(f"all tools together may take {LARGEST} bytes")
         except ValidationError as problem:
-            left_out.append(LeftOut(name[:LONGEST_NAME], str(problem)))
+            left_out.append(LeftOut(name[:LONGEST_NAME], str(problem), isinstance(problem, Needless)))
             continue
         size += _size(spec)
         fitting = _fitting(spec.name, refused, names)
@@ -124,9 +130,9 @@ def _spec(definition: Mapping[str, JSON], seen: set[str]) -> ToolSpec:
         raise ValidationError("it was declared before")
     seen.add(name)
     if name in IN_CONTEXT:
-        raise ValidationError("what it would tell is in the instructions")
+        raise Needless("what it would tell is in the instructions")
     if chat.is_own_tool(name):
-        raise ValidationError("it works the chat's own controls")
+        raise Needless("it works the chat's own controls")
     return ToolSpec(
         name,
         _cut(description.strip()),
@@ -191,7 +197,7 @@ def _without_chat(schema: dict[str, JSON]) -> dict[str, JSON]:
             case {"enum": [*choices], **rest}:
                 left = [choice for choice in choices if not chat.is_own(choice)]
                 if choices and not left:
-                    raise ValidationError("it works the chat's own controls")
+                    raise Needless("it works the chat's own controls")
                 kept[name] = {**rest, "enum": left}
             case _:
                 pass

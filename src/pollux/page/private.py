@@ -6,18 +6,19 @@ private by its name, or because the field beside it says of what kind it is.
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any, Final, cast
 
 from pollux.core.messages import JSON
 from pollux.core.private import kebab, names_secret
-from pollux.engine.on_page import reference_of
+from pollux.engine.on_page import EVERYTHING, reference_of
 from pollux.page import chat
 
 PRIVATE: Final = "[private]"
 
 DEEPEST: Final = 100
-MOST_REFERENCES: Final = 200
+MOST_REFERENCES: Final = 2_000
+LARGEST_REFERENCES: Final = 64 << 10
+"""Characters of all of them together: they are kept with the run."""
 MOST_MEMBERS: Final = 20_000
 
 _SECRET_KIND: Final = re.compile(r"password|(?:current|new)-password|one-time-code|cc-[a-z-]+")
@@ -69,23 +70,46 @@ class _Sieve:
 
 
 def private_references(state: JSON) -> tuple[str, ...]:
-    """The references of those controls of which the page says that they are private."""
-    found = (reference_of(field.get(name)) for field in _private_fields(state) for name in chat.REFERENCES)
-    return tuple(sorted(set(islice(filter(None, found), MOST_REFERENCES))))
+    """The references of those controls of which the page says that they are private.
+
+    Where they are too many to know, or the page too large to be looked through, it is EVERYTHING: one that was passed
+    over would be filled in unasked.
+    """
+    found: set[str] = set()
+    size = 0
+    try:
+        for field in _private_fields(state):
+            new = {reference_of(field.get(name)) for name in chat.REFERENCES} - found - {""}
+            size += sum(map(len, new))
+            found |= new
+            if len(found) > MOST_REFERENCES or size > LARGEST_REFERENCES:
+                return (EVERYTHING,)
+    except _TooLarge:
+        return (EVERYTHING,)
+    return tuple(sorted(found))
+
+
+class _TooLarge(Exception):
+    """There is more than anybody looks through."""
 
 
 def _private_fields(state: JSON) -> Iterator[Mapping[str, JSON]]:
+    """Those fields. Raises _TooLarge where there may be more."""
     waiting, left = [state], MOST_MEMBERS
-    while waiting and left > 0:
+    while waiting:
+        if left == 0:
+            raise _TooLarge
         value = waiting.pop()
         left -= 1
+        inner: list[JSON] = []
         if isinstance(value, dict):
             members = cast("dict[str, JSON]", value)
             if _has_private_contents(members):
                 yield members
-            waiting.extend(members.values())
+            inner = list(members.values())
         elif isinstance(value, list):
-            waiting.extend(cast("list[JSON]", value))
+            inner = cast("list[JSON]", value)
+        waiting += [cast("JSON", each) for each in inner if isinstance(each, dict | list)]
 
 
 def _without_chat(interaction: JSON) -> JSON:

@@ -60,8 +60,9 @@ class PendingCall(Camel, frozen=True):
     id: str
     name: str
     args: dict[str, Json]
+    expires_in: float
+    """In seconds from now: what is not answered by then has failed. A visitor's clock may be wrong."""
     category: Literal["page-automation"] = "page-automation"
-    deadline: str | UnsetType = UNSET
 
 
 class Question(Camel, frozen=True):
@@ -80,6 +81,20 @@ class Question(Camel, frozen=True):
     """Whom or what it is about; where there are any, the user may allow them for good."""
 
 
+class LeftOutTool(Camel, frozen=True):
+    """A tool of the page that the model does not hear of, and why."""
+
+    name: str
+    why: str
+
+
+class LeftOut(Camel, frozen=True):
+    """What of the page's tools could not be offered, for whoever builds the page: how many, and the first of them."""
+
+    count: int
+    tools: list[LeftOutTool]
+
+
 class Response(Camel, tag_field="type", tag="response", frozen=True):
     """The agent's answer. `code` says why, where it stopped before it was done."""
 
@@ -87,6 +102,7 @@ class Response(Camel, tag_field="type", tag="response", frozen=True):
     history: list[Json]
     run_id: str
     code: str | UnsetType = UNSET
+    left_out: LeftOut | UnsetType = UNSET
 
 
 class ToolCalls(Camel, tag_field="type", tag="tool-calls", frozen=True):
@@ -95,6 +111,7 @@ class ToolCalls(Camel, tag_field="type", tag="tool-calls", frozen=True):
     calls: list[PendingCall]
     history: list[Json]
     run_id: str
+    left_out: LeftOut | UnsetType = UNSET
 
 
 class ApprovalRequired(Camel, tag_field="type", tag="approval-required", frozen=True):
@@ -104,6 +121,7 @@ class ApprovalRequired(Camel, tag_field="type", tag="approval-required", frozen=
     calls: list[PendingCall]
     history: list[Json]
     run_id: str
+    left_out: LeftOut | UnsetType = UNSET
 
 
 Told = Response | ToolCalls | ApprovalRequired

@@ -73,7 +73,7 @@ def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Ex
     before = opened(body.history, holder=holder_of(visit), keys=runtime.keys, now=runtime.engine.clock.now())
     offered = declared(body.tool_definitions, taken=tuple(runtime.engine.toolbox))
     if offered.left_out:
-        # For whoever builds the page: nothing else tells why a tool of its is never called.
+        # The page's owner is told in the answer; this is for whoever runs the server.
         why = "; ".join(f"{each.name!a}: {each.why}" for each in offered.left_out[:3])
         logger.info("%d tools of a page at %a are not offered (%s)", len(offered.left_out), visit.origin, why)
     profile = runtime.engine.profiles.get(visit.profile)
@@ -173,7 +173,7 @@ async def answered(runtime: PageRuntime, exchange: Exchange, run: Run) -> Told:
         holder=exchange.holder,
         before=before,
         tools_hash=exchange.tools_hash,
-        names=exchange.offered.names,
+        offered=exchange.offered,
     )
 
 

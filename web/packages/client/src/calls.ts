@@ -5,8 +5,12 @@ import type { Did, Owing } from "./kept";
 import { LATE, LOST, OVERDUE } from "./trouble";
 import type { PagePort } from "./types";
 
-/** How long the server waits for a result, where it does not say. */
-const DEADLINE = 60_000;
+/** How many seconds the server waits for a result, where it does not say. */
+const PATIENCE = 60;
+/** What came of it must still get there: a tenth of the time is for that, up to so many milliseconds. */
+const WAY_BACK = 2_000;
+/** Timers know no longer time, and would be over at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
 /** What a result may have. The server cuts what is longer. */
 const LONGEST_RESULT = 31_900;
 
@@ -36,7 +40,8 @@ export async function execute(
   let stop = () => {};
   const overdue = new Promise<{ result: string; isError: boolean }>((resolve, reject) => {
     stop = () => reject(signal.reason);
-    timer = setTimeout(() => resolve({ result: OVERDUE, isError: true }), milliseconds);
+    const timeout = Math.min(milliseconds, LONGEST_TIMER);
+    timer = setTimeout(() => resolve({ result: OVERDUE, isError: true }), timeout);
     signal.addEventListener("abort", stop, { once: true });
   });
   try {
@@ -50,9 +55,11 @@ export async function execute(
   }
 }
 
-export function deadlineOf(call: PendingCall, owing: Owing): number {
-  const told = Date.parse(call.deadline ?? "");
-  return Number.isNaN(told) ? owing.at + DEADLINE : told;
+/** Until when the page may be at it, by the clock here. */
+export function deadlineOf({ expiresIn }: PendingCall, owing: Owing): number {
+  // An older server does not say.
+  const seconds = typeof expiresIn === "number" && expiresIn >= 0 ? expiresIn : PATIENCE;
+  return owing.at + seconds * 1000 - Math.min(seconds * 100, WAY_BACK);
 }
 
 async function attempt(page: PagePort, call: PendingCall, signal: AbortSignal) {

@@ -7,8 +7,9 @@
 import { type Claims, claimsHere, type Release } from "./claim";
 import { Door } from "./door";
 import { clean } from "./json";
-import { type Asking, Keeper, NO_HISTORY, newId, type Owing, subjectOf } from "./kept";
+import { Keeper, newId, type Owing, subjectOf } from "./kept";
 import { lookAt } from "./look";
+import { forOwner, tellOwner } from "./owner";
 import { sleep } from "./patience";
 import { isWaiting, type Parts, Rounds } from "./rounds";
 import { Transcript } from "./transcript";
@@ -18,8 +19,6 @@ import { cancelRun, decide, historyAfter, standing } from "./verbs";
 
 /** Characters of one message. */
 export const LONGEST_MESSAGE = 100_000;
-/** How long after a run's end the server surely has its answer. */
-const ANSWER_KEPT = 9.5 * 60_000;
 const STOP_WAIT = 3_000;
 const TICK = 1_000;
 const NO = { decision: "reject", feedback: "" } as const;
@@ -69,7 +68,7 @@ class Talk implements Conversation {
       if (step.kind === "idle") return;
       if (step.isStopped) return await this.endStopped();
       this.parts.transcript.goOn();
-      if (step.kind === "asking") this.repeat(step);
+      if (step.kind === "asking") this.rounds.again(step);
       else if (isWaiting(step)) await this.lookWhatStands(step, signal);
       await this.rounds.goOn(signal);
     });
@@ -122,7 +121,7 @@ class Talk implements Conversation {
       if (!this.isAsked(approvalId)) return;
       if (!isOver(problem)) {
         this.showQuestions();
-        transcript.fail(chatError(problem, this.base));
+        transcript.fail(chatError(problem));
         return;
       }
       const isExpired = problem.code === "expired";
@@ -177,7 +176,9 @@ class Talk implements Conversation {
       // It was refused, and would be again. What may have been heard is asked again as it was.
       else if (isRefused(problem)) this.rounds.keep({ kind: "idle" });
     }
-    this.parts.transcript.fail(chatError(problem, this.base));
+    const owners = forOwner(problem, this.base);
+    if (owners) tellOwner(owners);
+    this.parts.transcript.fail(chatError(problem));
     this.rounds.keep(this.rounds.step);
   }
 
@@ -195,15 +196,6 @@ class Talk implements Conversation {
     const asking = { kind: "asking", message, requestId: newId(), tools, state, at: now(), after } as const;
     this.rounds.keep(asking, { lastText: message });
     await this.rounds.goOn(signal);
-  }
-
-  /** Ask again what may have been heard. After a while the server would take it for something new. */
-  private repeat(step: Asking): void {
-    const { keeper, now } = this.parts;
-    if (now() - step.at > ANSWER_KEPT && keeper.kept.history === NO_HISTORY) {
-      throw new Trouble("answer_gone", "the answer is not kept any more");
-    }
-    this.rounds.noteAsking({ isRepeated: true });
   }
 
   /** Whoever says something new does not wait for what was said before. */
@@ -310,9 +302,9 @@ class Talk implements Conversation {
     const { step } = this.rounds;
     let history: string | undefined;
     if (step.kind !== "idle" && step.runId) {
-      await cancelRun(door, step.runId);
+      const isHeard = await cancelRun(door, step.runId);
       // The same request again: its run has ended, so the answer is there.
-      if (step.kind === "asking") history = await historyAfter(door, this.rounds.sending(step));
+      if (step.kind === "asking" && isHeard) history = await historyAfter(door, this.rounds.sending(step));
     }
     if (this.rounds.step === step) this.rounds.keep({ kind: "idle" }, history ? { history } : {});
     this.letGo();

@@ -3,6 +3,7 @@
 export type { PendingCall, Question } from "@pollux/protocol";
 export type { Claims, Release } from "./claim";
 export { createConversation, LONGEST_MESSAGE } from "./conversation";
+export { subjectOf } from "./kept";
 export type {
   Activity,
   ChatError,

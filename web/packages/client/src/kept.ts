@@ -1,5 +1,5 @@
 /**
- * What survives a reload: one record under one key. It is written before anything is done that must not be done twice,
+ * What survives a reload: one record for each person, under a key of their own. It is written before anything is done that must not be done twice,
  * so what is found there says how far things had come.
  */
 
@@ -77,12 +77,15 @@ const MOST_MESSAGES = 200;
 /** The record, and the shelf that it lies on. */
 export class Keeper {
   kept: Kept;
+  private readonly key: string;
 
+  /** `name` is where it lies, for whoever this is: nobody comes by the record of another. */
   constructor(
     private readonly shelf: Shelf | undefined,
-    private readonly key: string,
+    name: string,
     private readonly who: string,
   ) {
+    this.key = who ? `${name} ${who}` : name;
     const found = this.found();
     this.kept = found?.who === who ? found : this.nothing();
     // Somebody else's, or of another version.
@@ -159,10 +162,11 @@ export function subjectOf(userToken: string | undefined): string {
     const claims = JSON.parse(
       atob((userToken.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")),
     );
-    return `${claims.iss} ${claims.sub}`;
+    if (typeof claims.sub === "string") return written([claims.iss, claims.sub]);
   } catch {
-    return userToken.slice(-16);
+    // None that we can read.
   }
+  return userToken.slice(-16);
 }
 
 function isKept(kept: Kept): boolean {
@@ -172,6 +176,15 @@ function isKept(kept: Kept): boolean {
     typeof kept.id === "string" &&
     typeof kept.history === "string" &&
     Array.isArray(kept.messages) &&
+    kept.messages.every(isMessage) &&
     kinds.includes(kept.step?.kind)
+  );
+}
+
+function isMessage(message: ChatMessage): boolean {
+  return (
+    typeof message?.id === "string" &&
+    typeof message.content === "string" &&
+    ["user", "assistant", "system"].includes(message.role)
   );
 }

@@ -5,6 +5,8 @@ import { CUT, Trouble } from "./trouble";
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 const MOST_TRIES = 6;
+/** Of a server elsewhere that was never heard of: most likely it will not answer pages of this site at all. */
+const FIRST_TRIES = 3;
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 /** Who is told to come again later than this is told so, instead of being kept waiting. */
@@ -51,7 +53,8 @@ export async function patiently<T>(
       signal.throwIfAborted();
       if (!(problem instanceof Trouble) || !problem.mayPass) throw problem;
       const offline = isOffline();
-      if (++tries >= MOST_TRIES || (problem.retryAfter ?? 0) > LONGEST_TOLD_WAIT) {
+      const most = problem.isFirst && !offline ? FIRST_TRIES : MOST_TRIES;
+      if (++tries >= most || (problem.retryAfter ?? 0) > LONGEST_TOLD_WAIT) {
         throw offline ? new Trouble("offline", "there is no network") : problem;
       }
       onTrouble(problem, offline);

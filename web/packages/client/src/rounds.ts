@@ -10,6 +10,7 @@ import { exchanged } from "./exchange";
 import { written } from "./json";
 import { type Asking, type Did, type Keeper, type Kept, NO_HISTORY, type Owing, type Step } from "./kept";
 import { lookAt } from "./look";
+import { leftOutFor, tellOwner } from "./owner";
 import type { Wait } from "./patience";
 import type { Told } from "./told";
 import type { Transcript } from "./transcript";
@@ -18,6 +19,10 @@ import type { PagePort } from "./types";
 
 /** The server has a limit of its own, which is lower. This one is for a server that has none. */
 const MOST_ROUNDS = 50;
+/** How long after a run's end the server surely has its answer. */
+const ANSWER_KEPT = 9.5 * 60_000;
+/** Seconds, some thirty years: what is longer is no date any more. */
+const LONGEST_QUESTION = 1e9;
 
 /** What a conversation is made of. */
 export interface Parts {
@@ -86,6 +91,14 @@ export class Rounds {
     if (step.kind === "asking") this.keep({ ...step, ...part });
   }
 
+  /** Ask again what may have been heard. After a while the server would take first words for something new. */
+  again(step: Asking): void {
+    const { keeper, now } = this.parts;
+    if (now() - step.at > ANSWER_KEPT && keeper.kept.history === NO_HISTORY)
+      throw new Trouble("answer_gone", "the answer is not kept any more");
+    this.noteAsking({ isRepeated: true });
+  }
+
   /** The questions that a person is asked. */
   shown(approvals: readonly Question[]): readonly Question[] {
     return approvals.filter(({ id }) => !this.answering.has(id));
@@ -97,10 +110,14 @@ export class Rounds {
     try {
       const told = await exchanged(door, transcript, {
         ...{ path: "/api/page/send-message/stream", body: this.sending(step), signal, wait },
-        // It is told from the beginning each time.
-        onTry: () => transcript.cutBack(step.after),
+        onTry: () => {
+          // Perhaps the machine slept in between.
+          if (this.step.kind === "asking" && this.step.isRepeated) this.again(this.step);
+          // It is told from the beginning each time.
+          transcript.cutBack(step.after);
+        },
         onRun: (runId) => {
-          this.noteAsking({ runId });
+          if (this.step.kind === "asking" && this.step.runId !== runId) this.noteAsking({ runId });
           this.onRun();
         },
         onTrouble: () => this.noteAsking({ isRepeated: true }),
@@ -137,6 +154,8 @@ export class Rounds {
     const { step } = this;
     const { transcript, now } = this.parts;
     const isStopped = step.kind !== "idle" && step.isStopped;
+    const leftOut = leftOutFor(answer.leftOut);
+    if (leftOut) tellOwner(leftOut);
     if (answer.type === "response") {
       if (!isStopped) transcript.answer(answer);
       this.keep({ kind: "idle" }, { history });
@@ -183,7 +202,7 @@ export class Rounds {
   /** A question whose time ends by the clock here, which may be another one than the server's. */
   private inTimeHere(question: Question): Question {
     const { expiresIn } = question;
-    if (typeof expiresIn !== "number") return question;
+    if (!(expiresIn >= 0 && expiresIn < LONGEST_QUESTION)) return question;
     return { ...question, expiresAt: new Date(this.parts.now() + expiresIn * 1000).toISOString() };
   }
 }

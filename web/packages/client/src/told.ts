@@ -1,4 +1,4 @@
-/** What comes down a stream, line by line. Chunks may end anywhere; what nobody knows is passed over. */
+/** What the lines of a stream say. What nobody knows is passed over. */
 
 import type {
   ApprovalRequired,
@@ -9,41 +9,11 @@ import type {
   ToolCalls,
 } from "@pollux/protocol";
 import { memberText } from "./json";
-import { CUT, Trouble } from "./trouble";
 
 /** What a request came to, and the history exactly as it was given. */
 export interface Told {
   readonly answer: Said | ToolCalls | ApprovalRequired;
   readonly history: string;
-}
-
-/** More than any line of ours: whoever sends this is not our server. */
-const LONGEST_LINE = 16 << 20;
-
-/** The lines of a body. A last one without an end was cut off, and is not given. */
-export async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      // Only what is new can hold the end of a line.
-      let searched = rest.length;
-      rest += decoder.decode(value, { stream: true });
-      let start = 0;
-      for (let end = rest.indexOf("\n", searched); end >= 0; end = rest.indexOf("\n", searched)) {
-        yield rest.slice(start, end);
-        start = searched = end + 1;
-      }
-      rest = rest.slice(start);
-      if (rest.length > LONGEST_LINE) throw new Trouble(CUT, "a line of the answer does not end");
-    }
-  } finally {
-    // Whoever has heard enough hangs up.
-    reader.cancel().catch(() => undefined);
-  }
 }
 
 /** A line as what it says; null for what is none of ours. */
@@ -76,9 +46,9 @@ function isKnown(line: PageLine): boolean {
     case "turn_restarted":
       return true;
     case "error":
-      return isText(line.code);
+      return isText(line.code) && isText(line.error);
     case "response":
-      return isAnswer(line) && isText(line.message);
+      return isAnswer(line) && isText(line.message) && (line.code === undefined || isText(line.code));
     case "tool-calls":
       return isAnswer(line) && areAll(line.calls, isCall);
     case "approval-required":
@@ -97,7 +67,13 @@ function isCall(call: PendingCall): boolean {
 }
 
 function isQuestion(question: Question): boolean {
-  return isObject(question) && isText(question.id) && isText(question.tool) && isText(question.expiresAt);
+  if (!isObject(question) || !isObject(question.args)) return false;
+  const { id, tool, reason, preview, argsHash, expiresAt, subjects } = question;
+  return (
+    [id, tool, reason, preview, argsHash, expiresAt].every(isText) &&
+    !Number.isNaN(Date.parse(expiresAt)) &&
+    areAll(subjects, isText)
+  );
 }
 
 function areAll<T>(items: readonly T[], isFit: (item: T) => boolean): boolean {

@@ -7,16 +7,19 @@ export class Trouble extends Error {
   readonly code: string;
   readonly status: number;
   readonly retryAfter: number | undefined;
+  /** Whether nothing was ever heard of a server elsewhere. It may be there all the same: a browser does not tell. */
+  readonly isFirst: boolean;
 
   constructor(
     code: string,
     message: string,
-    options: { status?: number; retryAfter?: number | undefined } = {},
+    options: { status?: number; retryAfter?: number | undefined; isFirst?: boolean } = {},
   ) {
-    super(message);
+    super(message.slice(0, LONGEST_MESSAGE));
     this.code = code;
     this.status = options.status ?? 0;
     this.retryAfter = options.retryAfter;
+    this.isFirst = options.isFirst ?? false;
   }
 
   get mayPass(): boolean {
@@ -24,8 +27,12 @@ export class Trouble extends Error {
   }
 }
 
+const LONGEST_MESSAGE = 2_000;
+
 /** The network broke, or what came was no answer of ours. */
 export const CUT = "unreachable";
+/** What came is no answer of ours, and asking again would bring the same. */
+export const BAD_ANSWER = "bad_answer";
 const PASSING_CODES: ReadonlySet<string> = new Set(["draining", "unavailable", "store_error", "busy"]);
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
@@ -48,23 +55,23 @@ export const LATE = "Not done: the page did not get to it in time.";
 export const OVERDUE = "The page took too long. It may have happened: look at the page first.";
 
 /** What to show for it. */
-export function chatError(trouble: unknown, base: string): ChatError {
+export function chatError(trouble: unknown): ChatError {
   if (!(trouble instanceof Trouble)) {
     return { code: "internal", message: "Something went wrong in this page. Try again.", canRetry: true };
   }
-  return { code: trouble.code, message: said(trouble, base), canRetry: canRetry(trouble) };
+  return { code: trouble.code, message: said(trouble), canRetry: canRetry(trouble) };
 }
 
-function said(trouble: Trouble, base: string): string {
+function said(trouble: Trouble): string {
   switch (trouble.code) {
     case "offline":
       return "You are offline. Try again when there is a connection.";
     case CUT:
-      return base
-        ? `The assistant cannot be reached. If this is your site: check that the server at ${base} runs, and that \`[page] origins\` in its configuration names ${here()}.`
-        : "The assistant cannot be reached. Try again in a while.";
+      return "The assistant cannot be reached. Try again in a while.";
+    case BAD_ANSWER:
+      return "The assistant's answer could not be read. Try again in a while.";
     case "bad_origin":
-      return `The assistant does not talk to pages of this site. If it is yours: name ${here()} under \`[page] origins\` in the server's configuration.`;
+      return "The assistant is not available on this page.";
     case "auth_error":
       return "Your sign-in does not count any more. Reload the page, or sign in again.";
     case "rate_limited":
@@ -82,7 +89,9 @@ function said(trouble: Trouble, base: string): string {
 
 function canRetry(trouble: Trouble): boolean {
   if (trouble.mayPass || trouble.status >= 500) return true;
-  return ["offline", "answer_gone", "internal", "not_found", ...HISTORY_GONE].includes(trouble.code);
+  return ["offline", "answer_gone", "internal", "not_found", BAD_ANSWER, ...HISTORY_GONE].includes(
+    trouble.code,
+  );
 }
 
 function inSeconds(milliseconds: number | undefined): string {
@@ -92,8 +101,4 @@ function inSeconds(milliseconds: number | undefined): string {
     : seconds > 1
       ? `in ${seconds} seconds`
       : "in a while";
-}
-
-function here(): string {
-  return globalThis.location?.origin ?? "this page's origin";
 }

@@ -55,11 +55,16 @@ export async function standing(door: Door, { wait, signal }: Trying): Promise<Re
   }
 }
 
-/** Stop a run, if the server can be reached. One try: whoever stops does not wait. */
-export async function cancelRun(door: Door, runId: string): Promise<void> {
+/** Stop a run, if the server can be reached: whether it could. One try: whoever stops does not wait. */
+export async function cancelRun(door: Door, runId: string): Promise<boolean> {
   const path = `/api/agent/runs/${encodeURIComponent(runId)}/cancel?wait=5`;
   const { signal } = new AbortController();
-  await door.text({ path, body: "{}", signal, patience: STOP_PATIENCE }).catch(() => undefined);
+  try {
+    await door.text({ path, body: "{}", signal, patience: STOP_PATIENCE });
+  } catch (problem) {
+    return problem instanceof Trouble && problem.status > 0;
+  }
+  return true;
 }
 
 /** The history after a message whose run has ended; undefined where it cannot be had. */

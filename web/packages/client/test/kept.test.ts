@@ -39,6 +39,7 @@ test.each([
   "{",
   '{"version":2}',
   '{"version":1,"id":"x","history":"[]","messages":[],"step":{}}',
+  '{"version":1,"id":"x","history":"[]","messages":[{"role":"oracle"}],"step":{"kind":"idle"}}',
 ])("%s is no record, and is taken away", (text) => {
   const place = shelf();
   place.items.set("k", text);
@@ -46,10 +47,17 @@ test.each([
   expect(place.items.size).toBe(0);
 });
 
-test("somebody else's is not shown and not kept", () => {
+test("nobody finds what another person said, and everybody finds their own", () => {
   const place = shelf();
   new Keeper(place, "k", "iss ada").change({ lastText: "a secret" });
-  expect(new Keeper(place, "k", "iss bob").kept.lastText).toBe("");
+  for (const who of ["iss bob", "", "iss"]) expect(new Keeper(place, "k", who).kept.lastText).toBe("");
+  expect(new Keeper(place, "k", "iss ada").kept.lastText).toBe("a secret");
+});
+
+test("a record that names somebody else is not shown and not kept", () => {
+  const place = shelf();
+  new Keeper(place, "k", "").change({ who: "iss ada", lastText: "a secret" });
+  expect(new Keeper(place, "k", "").kept.lastText).toBe("");
   expect(place.items.size).toBe(0);
 });
 
@@ -82,5 +90,9 @@ test("a site's token is told apart by whom it names, not by when it was made", (
   const ada = token({ iss: "shop", sub: "ada", iat: 1 }, "s1");
   expect(subjectOf(token({ iss: "shop", sub: "ada", iat: 2 }, "s2"))).toBe(subjectOf(ada));
   expect(subjectOf(token({ iss: "shop", sub: "bob" }, "s3"))).not.toBe(subjectOf(ada));
+  expect(subjectOf(token({ iss: "shop ada", sub: "x" }, "s1"))).not.toBe(
+    subjectOf(token({ iss: "shop", sub: "ada x" }, "s1")),
+  );
+  expect(subjectOf(token({ iss: "shop" }, "s1"))).not.toBe(subjectOf(token({ iss: "shop" }, "s2")));
   expect(subjectOf("nonsense-with-a-tail")).not.toBe(subjectOf(undefined));
 });

@@ -81,11 +81,11 @@ test("without a network it waits until there is one", async () => {
 test("who has been offline all along is told that", async () => {
   vi.stubGlobal("navigator", { onLine: false });
   const problem = await patiently(cut, patience()).catch((thrown: unknown) => thrown);
-  expect(chatError(problem, "")).toMatchObject({ code: "offline", canRetry: true });
+  expect(chatError(problem)).toMatchObject({ code: "offline", canRetry: true });
 });
 
 test("a fault of our own is told without its words", () => {
-  expect(chatError(new TypeError("x is not a function"), "")).toEqual({
+  expect(chatError(new TypeError("x is not a function"))).toEqual({
     code: "internal",
     message: "Something went wrong in this page. Try again.",
     canRetry: true,

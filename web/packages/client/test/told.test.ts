@@ -1,48 +1,5 @@
 import { expect, test } from "vitest";
-import { lineOf, linesOf, toldOf } from "../src/told";
-
-const TEXT =
-  '{"type":"status","status":"planning","runId":"run_1"}\n\n{"type":"delta","delta":"Grüße 👋"}\r\n{"a":1}\n';
-
-function body(...chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      for (const chunk of chunks) controller.enqueue(chunk);
-      controller.close();
-    },
-  });
-}
-
-async function all(stream: ReadableStream<Uint8Array>): Promise<string[]> {
-  const lines: string[] = [];
-  for await (const line of linesOf(stream)) lines.push(line);
-  return lines;
-}
-
-test("lines are the same wherever their bytes are cut", async () => {
-  const bytes = new TextEncoder().encode(TEXT);
-  const whole = TEXT.split("\n").slice(0, -1);
-  for (let first = 0; first <= bytes.length; first++) {
-    expect(await all(body(bytes.slice(0, first), bytes.slice(first)))).toEqual(whole);
-  }
-  expect(await all(body(...[...bytes].map((byte) => Uint8Array.of(byte))))).toEqual(whole);
-});
-
-test("a line that was cut off is none", async () => {
-  expect(await all(body(new TextEncoder().encode('{"a":1}\n{"type":"resp')))).toEqual(['{"a":1}']);
-});
-
-test("who has heard enough hangs up", async () => {
-  let isCancelled = false;
-  const stream = new ReadableStream<Uint8Array>({
-    pull: (controller) => controller.enqueue(new TextEncoder().encode("{}\n")),
-    cancel: () => {
-      isCancelled = true;
-    },
-  });
-  for await (const _ of linesOf(stream)) break;
-  expect(isCancelled).toBe(true);
-});
+import { lineOf, toldOf } from "../src/told";
 
 test.each([
   "",
@@ -60,7 +17,16 @@ test.each([
   '{"type":"response","message":null,"history":[],"runId":"run_1"}',
   '{"type":"tool-calls","calls":[{"id":"a"}],"history":[],"runId":"run_1"}',
   '{"type":"tool-calls","calls":{},"history":[],"runId":"run_1"}',
+  '{"type":"response","message":"x","code":5,"history":[],"runId":"run_1"}',
+  '{"type":"error","code":"internal","error":{}}',
   '{"type":"approval-required","approvals":[null],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":"","args":null,"argsHash":"h","expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":[]}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":"","args":{},"argsHash":1,"expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":[]}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":"","args":{},"argsHash":"h","expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":"x"}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":"","args":{},"argsHash":"h","expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":[1]}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":"","args":{},"argsHash":"h","expiresAt":"soon","expiresIn":9,"subjects":[]}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":"","preview":{},"args":{},"argsHash":"h","expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":[]}],"calls":[],"history":[],"runId":"run_1"}',
+  '{"type":"approval-required","approvals":[{"id":"apr_1","tool":"mail","reason":null,"preview":"","args":{},"argsHash":"h","expiresAt":"2030-01-01T00:00:00.000Z","expiresIn":9,"subjects":[]}],"calls":[],"history":[],"runId":"run_1"}',
 ])("%s is no line of ours", (text) => {
   expect(lineOf(text)).toBeNull();
 });

@@ -71,7 +71,8 @@ test("what is done is told: by the server, by the page, after a question", () =>
   for (const id of ["act_1_1.0", "act_1_1.1", "act_1_2.0"]) {
     shown.read({ type: "tool_call", id, toolName: "tool", preview: `do ${id}` });
   }
-  const call = { id: "act_1_1.1", name: "click", args: { ref: "e7" }, category: "page-automation" as const };
+  const category = "page-automation" as const;
+  const call = { id: "act_1_1.1", name: "click", args: { ref: "e7" }, category, expiresIn: 60 };
   shown.owe([call], [question]);
   expect(shown.state.activity).toEqual([
     { id: "act_1_1.0", tool: "tool", text: "do act_1_1.0", status: "done", isOnPage: false },

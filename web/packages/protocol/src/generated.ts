@@ -86,6 +86,21 @@ export interface Response {
   history: unknown[];
   runId: string;
   code?: string;
+  leftOut?: LeftOut;
+}
+/**
+ * What of the page's tools could not be offered, for whoever builds the page: how many, and the first of them.
+ */
+export interface LeftOut {
+  count: number;
+  tools: LeftOutTool[];
+}
+/**
+ * A tool of the page that the model does not hear of, and why.
+ */
+export interface LeftOutTool {
+  name: string;
+  why: string;
 }
 /**
  * Calls for the page. Results go to submit-tool-results, with this history.
@@ -95,6 +110,7 @@ export interface ToolCalls {
   calls: PendingCall[];
   history: unknown[];
   runId: string;
+  leftOut?: LeftOut;
 }
 /**
  * A call for the page to execute, once.
@@ -105,8 +121,8 @@ export interface PendingCall {
   args: {
     [k: string]: unknown;
   };
+  expiresIn: number;
   category: "page-automation";
-  deadline?: string;
 }
 /**
  * Questions for the user. When they are answered, submit-tool-results goes on, with this history.
@@ -117,6 +133,7 @@ export interface ApprovalRequired {
   calls: PendingCall[];
   history: unknown[];
   runId: string;
+  leftOut?: LeftOut;
 }
 /**
  * What a person has to answer before the server acts.

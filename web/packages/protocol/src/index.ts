@@ -8,6 +8,7 @@ export type {
   ErrorAnswer,
   ErrorDetail,
   ErrorLine,
+  LeftOut,
   PageLine,
   PendingCall,
   PendingPage,
