@@ -1,4 +1,4 @@
-"""Keep journals as this version writes them: `python scripts/keep_journal.py tests/journals/v2`.
+"""Keep journals as this version writes them: `python scripts/keep_journal.py tests/journals/v3`.
 
 When an event has gained a field, a word or a kind, those that are kept do not have it, and a test says so. Say in
 pollux.wire.versions since when it is there, then keep a new directory beside the others. None is ever written again.
@@ -63,5 +63,5 @@ def _samples() -> kept.Journal:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("expected the directory to make: python scripts/keep_journal.py tests/journals/v2")
+        sys.exit("expected the directory to make: python scripts/keep_journal.py tests/journals/v3")
     main(Path(sys.argv[1]))

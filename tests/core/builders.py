@@ -27,13 +27,25 @@ from pollux.core.events import (
     RunStarted,
     Stop,
     TimeReached,
+    ToolObserved,
 )
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, fold, pending, step, wake_at
 from pollux.core.messages import JSON, NO_USAGE, Message, Text, ToolCall, Usage, user
 from pollux.core.policy import Decision, Mode
 from pollux.core.profile import Limits
-from pollux.core.run import Action, Approval, CancelReason, Compressed, Run, action_id, approval_id
+from pollux.core.run import (
+    Action,
+    Approval,
+    ApprovalStatus,
+    CancelReason,
+    Compressed,
+    Outcome,
+    Run,
+    action_id,
+    approval_id,
+    asked_id,
+)
 
 RUN = RunId("run_1")
 NOON = 1000.0
@@ -74,7 +86,7 @@ def said(text: str = "", *calls: ToolCall) -> Message:
 def action_for(run: Run, wanted: ToolCall, mode: Mode = "allow", *, at: float = NOON, **changes: Any) -> Action:
     """The action that a gate makes of a call."""
     index = next((i for i, known in enumerate(run.calls) if known.id == wanted.id), 9)
-    name = action_id(run.id, run.turn, index, changes.pop("revision", 0))
+    name = changes.pop("id", None) or action_id(run.id, run.turn, index, changes.pop("revision", 0))
     args: dict[str, JSON] = changes.pop("args", wanted.args)
     life: float = changes.pop("life", LIFE)
     action = Action(
@@ -93,6 +105,14 @@ def action_for(run: Run, wanted: ToolCall, mode: Mode = "allow", *, at: float = 
         asked = Approval(approval_id(name), digest(args), "schema", "because", "", at, at + life)
         action = replace(action, approval=asked)
     return replace(action, **changes)
+
+
+def asked_of(run: Run, asker: Action, mode: Mode = "allow", /, *, at: float = NOON, **changes: Any) -> Action:
+    """The next action that one at work asks for. Its call is named after the asker's, and numbered."""
+    number = asker.asked + 1
+    wanted = ToolCall(f"{asker.call.id}-{number}", "tool_asked", {"n": number})
+    changes = {"id": asked_id(asker.id, number), "asker": asker.id, **changes}
+    return action_for(run, changes.pop("call", wanted), mode, at=at, **changes)
 
 
 class Tale:
@@ -125,6 +145,18 @@ class Tale:
     def result(self, name: str) -> JSON:
         """What the model reads as the answer to a call."""
         return results(self.run)[name]
+
+    def outcome(self, name: str) -> Outcome:
+        """How the action for a call ended."""
+        outcome = self.action(name).outcome
+        assert outcome is not None
+        return outcome
+
+    def question(self, name: str) -> ApprovalStatus:
+        """What became of the question about a call."""
+        approval = self.action(name).approval
+        assert approval is not None
+        return approval.status
 
     # A driver and the model.
 
@@ -216,6 +248,16 @@ class Tale:
     def note(self, name: str, note: JSON = "halfway") -> Self:
         return self.tell(ActionNoted(note=note, **self.attempt(name)))
 
+    def request(self, name: str, mode: Mode = "allow", **changes: Any) -> Self:
+        """The tool at work on this call asks for another one: `a` for `a-1`, then `a-2`."""
+        action = asked_of(self.run, self.action(name), mode, at=self.now, **changes)
+        return self.tell(ActionDecided(epoch=self.run.epoch, action=action, at=self.now))
+
+    def observe(self, name: str) -> Self:
+        """Somebody whom the tool has set to work did something by himself."""
+        known: dict[str, Any] = {"epoch": self.run.epoch, "action_id": self.action(name).id, "at": self.now}
+        return self.tell(ToolObserved(tool="agent:read", title="notes.txt", status="completed", **known))
+
     def hand_over(self, name: str) -> Self:
         return self.tell(ActionHandedOver(**self.attempt(name)))
 
@@ -258,6 +300,11 @@ class Tale:
 def ran(*names: str, **changes: Any) -> Tale:
     """A claimed run whose model asked for these calls."""
     return Tale(**changes).claim().want(*names)
+
+
+def at_work(*more: str, **changes: Any) -> Tale:
+    """A run whose tool for call `a` is at work."""
+    return ran("a", *more).allow("a", **changes).start("a")
 
 
 def results(run: Run) -> dict[str, JSON]:

@@ -6,7 +6,7 @@ The tables say what becomes of every state when it meets every specimen.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.core.builders import NOON, SPENT, SUMMARY, Tale, action_for, call, opened, ran, said
+from tests.core.builders import NOON, SPENT, SUMMARY, Tale, action_for, asked_of, call, opened, ran, said
 
 from pollux.core.events import (
     ActionCompleted,
@@ -31,6 +31,7 @@ from pollux.core.events import (
     RunCompleted,
     RunFailed,
     TimeReached,
+    ToolObserved,
 )
 from pollux.core.ids import ApprovalId
 from pollux.core.machine import conclude, wake_at
@@ -68,6 +69,8 @@ STATES: dict[str, Callable[[], Tale]] = {
     "page call open": lambda: ran("a").allow("a", where="page").start("a", seconds=60),
     "child starting": lambda: ran("a").allow("a", where="child").start("a"),
     "child handed over": lambda: ran("a").allow("a", where="child").start("a").hand_over("a"),
+    "executing, and asks": lambda: ran("a").allow("a").start("a").request("a", "require_approval"),
+    "executing, asked one in flight": lambda: ran("a").allow("a").start("a").request("a").start("a-1"),
     "one executing, one waiting": lambda: ran("a", "b").allow("a").hold("b").start("a"),
     # Ends.
     "closing": lambda: Tale(concluding=False).claim().reply("hi"),
@@ -125,6 +128,16 @@ def _attempt(run: Run) -> dict[str, Any]:
 def _decided(run: Run, mode: Any) -> Event:
     action = action_for(run, _undecided(run), mode, at=_now(run))
     return ActionDecided(epoch=run.epoch, action=action, at=_now(run))
+
+
+def _asked_for(run: Run) -> Event:
+    action = asked_of(run, _running(run), at=_now(run))
+    return ActionDecided(epoch=run.epoch, action=action, at=_now(run))
+
+
+def _observed(run: Run) -> Event:
+    known: dict[str, Any] = {"epoch": run.epoch, "action_id": _running(run).id, "at": _now(run)}
+    return ToolObserved(tool="agent:read", title="notes.txt", status="completed", **known)
 
 
 def _edited(run: Run) -> Event:
@@ -203,11 +216,13 @@ SPECIMENS: dict[str, Specimen] = {
     "ActionDecided, ask": lambda run: _decided(run, "require_approval"),
     "ActionDecided, deny": lambda run: _decided(run, "deny"),
     "ActionDecided, edited": _edited,
+    "ActionDecided, asked for": _asked_for,
     "CallRefused": lambda run: CallRefused(
         epoch=run.epoch, call_id=_undecided(run).id, code="invalid_args", message="no", at=_now(run)
     ),
     "ActionStarted": _started,
     "ActionNoted": lambda run: ActionNoted(note="halfway", **_attempt(run)),
+    "ToolObserved": _observed,
     "ActionHandedOver": lambda run: ActionHandedOver(**_attempt(run)),
     "ActionCompleted": lambda run: ActionCompleted(result="done", **_attempt(run)),
     "ActionFailed": lambda run: ActionFailed(code="tool_call_failure", message="it broke", **_attempt(run)),

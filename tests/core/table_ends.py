@@ -12,8 +12,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
-            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -31,7 +31,7 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionFailed (before its start); "
             "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -42,11 +42,13 @@ ENDS: dict[str, dict[str, str]] = {
             "RunClaimed": "planning: nothing, then RunCancelled",
             "ActionCompleted": "planning: nothing, then RunCancelled",
             "ActionFailed": "planning: nothing, then RunCancelled",
+            # What an agent did while it was being stopped, it did.
+            "ToolObserved": "executing: nothing",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
-            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its "
-            "start); ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before "
+            "its start); ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         withdrawn="ActionDecided (edited); ApprovalResolved (*)",
@@ -66,8 +68,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); "
-            "RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -81,8 +83,8 @@ ENDS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
-            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed"
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -92,8 +94,9 @@ ENDS: dict[str, dict[str, str]] = {
         now="completed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
-            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; "
+            "ActionHandedOver; ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
         already_resolved="ActionDecided (edited); ActionSettled (*); ApprovalResolved (*)",
@@ -102,8 +105,9 @@ ENDS: dict[str, dict[str, str]] = {
         now="failed: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
-            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; "
+            "ActionHandedOver; ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*); ActionDecided (edited); ApprovalResolved (*)",
         already_resolved="ActionSettled (*)",
@@ -112,8 +116,9 @@ ENDS: dict[str, dict[str, str]] = {
         now="cancelled: nothing",
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
-            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; "
+            "ActionHandedOver; ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         misfit="ActionCompleted; ActionFailed (*)",
         already_resolved="ActionSettled (*)",
@@ -129,8 +134,9 @@ ENDS: dict[str, dict[str, str]] = {
         },
         run_ended=(
             "RunStarted; RunClaimed (*); ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); "
-            "ActionDecided (allow | ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; "
-            "ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; RunCancelled"
+            "ActionDecided (allow | ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; "
+            "ActionHandedOver; ActionReconciled (*); TimeReached (*); CancelRequested; RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         misfit="ActionFailed (before its start); ActionDecided (edited); ApprovalResolved (*)",
     ),

@@ -11,8 +11,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
-            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -26,8 +26,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); CallRefused; "
-            "ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -45,8 +45,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; HistoryCompressed (*); ActionDecided (*); CallRefused; ActionStarted; "
-            "ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); ApprovalResolved "
-            "(*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
+            "ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -60,8 +60,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
-            "ActionReconciled (*); ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; "
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; "
             "RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -77,8 +77,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); ActionDecided (*); CallRefused; "
-            "ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed (*); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -94,9 +94,9 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided "
-            "(edited); ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (*); "
-            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (edited "
+            "| asked for); ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed "
+            "(*); ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -111,8 +111,8 @@ MODEL: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (-); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; ActionFailed (-); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -128,9 +128,10 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
-            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed "
-            "(*); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; "
+            "ActionCompleted; ActionFailed (*); ActionReconciled (*); TimeReached (too early); RunCompleted; "
+            "RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -144,9 +145,9 @@ MODEL: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
-            "| ask | deny); CallRefused; ActionNoted; ActionHandedOver; ActionCompleted; ActionFailed (-); "
-            "ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | asked for); CallRefused; ActionNoted; ToolObserved; ActionHandedOver; ActionCompleted; "
+            "ActionFailed (-); ActionReconciled (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionDecided (edited); ActionSettled (*); ApprovalResolved (*)",

@@ -7,15 +7,17 @@ TOOLS: dict[str, dict[str, str]] = {
         now="executing: run 1.0 #1 begun",
         fits={
             "ActionNoted": "executing: run 1.0 #1 begun",
+            "ToolObserved": "executing: run 1.0 #1 begun",
+            "ActionDecided, asked for": "executing: run 1.0 #1 begun, run 1.0-1 #1",
             "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
             "ActionCompleted": "planning: model 2.1",
             "ActionFailed": "planning: model 2.1",
             "CancelRequested": "executing: nothing",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); ActionReconciled (*); "
-            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | edited); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -32,8 +34,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
-            "RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionNoted; ToolObserved; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -50,8 +52,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
-            "RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionNoted; ToolObserved; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -70,8 +72,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ApprovalResolved (*); TimeReached (*); "
-            "RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -91,9 +93,10 @@ TOOLS: dict[str, dict[str, str]] = {
             "CancelRequested": "planning: nothing, then RunCancelled",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
-            "| ask | deny); CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its "
-            "start); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | asked for); CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; "
+            "ActionFailed (before its start); ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; "
+            "RunCancelled"
         ),
         claimed="RunClaimed (stale)",
     ),
@@ -109,8 +112,8 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionNoted; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); TimeReached (*); "
-            "RunCompleted; RunFailed; RunCancelled"
+            "CallRefused; ActionNoted; ToolObserved; ActionHandedOver; ActionReconciled (*); ApprovalResolved (*); "
+            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -126,7 +129,7 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionFailed (before its start); "
             "ActionReconciled (*); ApprovalResolved (*); TimeReached (too early); RunCompleted; RunFailed; "
             "RunCancelled"
         ),
@@ -137,6 +140,8 @@ TOOLS: dict[str, dict[str, str]] = {
         now="executing: run 1.0 #1 begun",
         fits={
             "ActionNoted": "executing: run 1.0 #1 begun",
+            "ToolObserved": "executing: run 1.0 #1 begun",
+            "ActionDecided, asked for": "executing: run 1.0 #1 begun, run 1.0-1 #1",
             "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
             "ActionHandedOver": "executing: nothing",
             "ActionCompleted": "planning: model 2.1",
@@ -144,9 +149,9 @@ TOOLS: dict[str, dict[str, str]] = {
             "CancelRequested": "executing: nothing",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionFailed (before its start); ActionReconciled (*); ApprovalResolved (*); "
-            "TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | edited); CallRefused; ActionStarted; ActionFailed (before its start); ActionReconciled (*); "
+            "ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
         already_resolved="ActionSettled (*)",
@@ -161,7 +166,48 @@ TOOLS: dict[str, dict[str, str]] = {
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
-            "CallRefused; ActionStarted; ActionNoted; ActionHandedOver; ActionFailed (before its start); "
+            "CallRefused; ActionStarted; ActionNoted; ToolObserved; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
+        ),
+        claimed="RunClaimed (stale)",
+        already_resolved="ActionSettled (*)",
+    ),
+    "executing, and asks": rows(
+        now="executing: run 1.0 #1 begun, wakes at 300",
+        fits={
+            "ActionNoted": "executing: run 1.0 #1 begun, wakes at 300",
+            "ToolObserved": "executing: run 1.0 #1 begun, wakes at 300",
+            "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
+            "ActionDecided, asked for": "executing: run 1.0 #1 begun, run 1.0-2 #1, wakes at 300",
+            "ActionCompleted": "planning: model 2.1",
+            "ActionFailed": "planning: model 2.1",
+            "ApprovalResolved, approved": "executing: run 1.0 #1 begun, run 1.0-1 #1",
+            "ApprovalResolved, rejected": "executing: run 1.0 #1 begun",
+            "TimeReached": "executing: run 1.0 #1 begun",
+            "CancelRequested": "executing: nothing",
+        },
+        misfit=(
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | edited); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
+            "ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
+        ),
+        claimed="RunClaimed (stale)",
+        already_resolved="ActionSettled (*)",
+    ),
+    "executing, asked one in flight": rows(
+        now="executing: run 1.0 #1 begun, run 1.0-1 #1 begun",
+        fits={
+            "ActionNoted": "executing: run 1.0 #1 begun, run 1.0-1 #1 begun",
+            "ToolObserved": "executing: run 1.0 #1 begun, run 1.0-1 #1 begun",
+            "RunClaimed": "planning: nothing, then RunFailed outcome_unknown",
+            "ActionDecided, asked for": "executing: run 1.0 #1 begun, run 1.0-1 #1 begun, run 1.0-2 #1",
+            "ActionCompleted": "executing: run 1.0-1 #1 begun",
+            "ActionFailed": "executing: run 1.0-1 #1 begun",
+            "CancelRequested": "executing: nothing",
+        },
+        misfit=(
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny | edited); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
             "ActionReconciled (*); ApprovalResolved (*); TimeReached (*); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",
@@ -171,6 +217,8 @@ TOOLS: dict[str, dict[str, str]] = {
         now="executing: run 1.0 #1 begun, wakes at 300",
         fits={
             "ActionNoted": "executing: run 1.0 #1 begun, wakes at 300",
+            "ToolObserved": "executing: run 1.0 #1 begun, wakes at 300",
+            "ActionDecided, asked for": "executing: run 1.0 #1 begun, run 1.0-1 #1, wakes at 300",
             "RunClaimed": "awaiting_confirmation: nothing, wakes at 300",
             "ActionDecided, edited": "executing: run 1.0 #1 begun, wakes at 301",
             "ActionCompleted": "awaiting_confirmation: nothing, wakes at 300",
@@ -181,8 +229,8 @@ TOOLS: dict[str, dict[str, str]] = {
             "CancelRequested": "executing: nothing",
         },
         misfit=(
-            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow "
-            "| ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
+            "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
+            "ask | deny); CallRefused; ActionStarted; ActionHandedOver; ActionFailed (before its start); "
             "ActionReconciled (*); TimeReached (too early); RunCompleted; RunFailed; RunCancelled"
         ),
         claimed="RunClaimed (stale)",

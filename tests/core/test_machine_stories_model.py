@@ -157,6 +157,7 @@ FAILURES = [
     ("auth", "auth_error"),
     ("instructions", "instructions_failed"),
     ("interrupted", "stream_interrupted"),
+    ("block", "block_failed"),
     ("internal", "model_error"),
 ]
 

@@ -259,6 +259,12 @@ def test_what_is_known_cannot_be_settled():
         assert refusal.value.code == "already_resolved"
 
 
+def test_a_key_that_only_the_user_can_mend_ends_the_run_rather_than_letting_the_model_talk_around_it():
+    tale = _begun().break_("a", "auth_error")
+
+    assert tale.run.ending == Ending("failed", NOON, "auth_error", "it broke")
+
+
 # Pages and children.
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.builders import NOON, glance
 from tests.core.walker import World
 
-from pollux.core.effects import Reconcile
+from pollux.core.effects import Reconcile, RunTool
 from pollux.core.events import (
     ActionCompleted,
     ActionDecided,
@@ -46,9 +46,11 @@ beginnings = st.fixed_dictionaries(
 dice = st.randoms(use_true_random=True)
 
 
-@given(beginning=beginnings, dice=dice)
-def test_whatever_happens_the_laws_hold_after_every_step(beginning: dict[str, Any], dice: Random):
+@given(beginning=beginnings, dice=dice, is_at_work=st.booleans())
+def test_whatever_happens_the_laws_hold_after_every_step(beginning: dict[str, Any], dice: Random, is_at_work: bool):
     world = World(dice.randrange, **beginning)
+    if is_at_work:
+        world.go_to_work()
     starts: Counter[tuple[str, int]] = Counter()
     for _ in range(STEPS):
         taken = world.advance()
@@ -65,9 +67,11 @@ def test_whatever_happens_the_laws_hold_after_every_step(beginning: dict[str, An
     assert all(count == 1 for count in starts.values())
 
 
-@given(beginning=beginnings, dice=dice, steps=st.integers(0, STEPS))
-def test_a_run_ends_once_everybody_answers(beginning: dict[str, Any], dice: Random, steps: int):
+@given(beginning=beginnings, dice=dice, is_at_work=st.booleans(), steps=st.integers(0, STEPS))
+def test_a_run_ends_once_everybody_answers(beginning: dict[str, Any], dice: Random, is_at_work: bool, steps: int):
     world = World(dice.randrange, **beginning)
+    if is_at_work:
+        world.go_to_work()
     for _ in range(steps):
         world.advance()
 
@@ -81,6 +85,7 @@ def test_a_run_ends_once_everybody_answers(beginning: dict[str, Any], dice: Rand
 
 def _holds_between(before: Run, event: Event, after: Run) -> None:
     _starts_only_with_leave(before, event)
+    _starts_for_somebody_and_at_most_once(before, event)
     _outcomes_stay(before, after)
     _older_drivers_are_fenced_off(before, event)
     assert after.model_calls <= after.limits.model_calls
@@ -96,6 +101,22 @@ def _starts_only_with_leave(before: Run, event: Event) -> None:
         assert before.cancel is None
         approved = action.approval is not None and action.approval.status == "approved"
         assert approved or (action.decision.mode == "allow" and action.approval is None)
+
+
+def _starts_for_somebody_and_at_most_once(before: Run, event: Event) -> None:
+    if isinstance(event, ActionStarted):
+        action = before.action(event.action_id)
+        assert action is not None
+        assert event.attempt == 1 or (action.repeat != "once" and not action.asker)
+        assert not action.asker or _is_at_work(before, action.asker)
+    if isinstance(event, ActionDecided) and event.action.asker:
+        assert before.cancel is None
+        assert event.supersedes is None
+        assert _is_at_work(before, event.action.asker)
+
+
+def _is_at_work(run: Run, action_id: str) -> bool:
+    return any(action.id == action_id and action.is_in_flight for action in run.open)
 
 
 def _outcomes_stay(before: Run, after: Run) -> None:
@@ -136,6 +157,7 @@ def _holds_now(run: Run) -> None:
         assert conclude(run, NOON) is None
         assert pending(run) or _waits(run), f"stuck: {glance(run)}"
     _time_is_known_where_it_matters(run)
+    _what_is_asked_for_has_an_asker(run)
 
 
 def _is_over(run: Run) -> None:
@@ -148,6 +170,27 @@ def _is_over(run: Run) -> None:
     asked = [part.id for message in run.messages for part in message.parts if isinstance(part, ToolCall)]
     answered = [part.call_id for message in run.messages for part in message.parts if isinstance(part, ToolResult)]
     assert asked == answered
+    if any(action.outcome and action.outcome.code == "outcome_unknown" for action in run.actions) and not run.cancel:
+        assert run.ending is not None
+        assert run.ending.code == "outcome_unknown"
+
+
+def _what_is_asked_for_has_an_asker(run: Run) -> None:
+    asked = [action for action in run.open if action.asker]
+    # With its answer it has left the turn; before it has begun, whoever asked is there to hear it.
+    assert not any(action.outcome for action in asked)
+    assert all(action.started or _is_at_work(run, action.asker) for action in asked)
+    assert not any(action.asker and action.interrupted and not _is_looked_up(action) for action in asked)
+    counts = Counter(action.asker for action in run.actions if action.asker)
+    assert all(action.asked == counts[action.id] for action in run.actions)
+    if not run.cancel and any(action.has_leave and not action.started for action in asked):
+        begins = any(isinstance(effect, RunTool) and not effect.begun for effect in pending(run))
+        waits_for_nobody = {action.id for action in run.open if action.is_in_flight} - {each.asker for each in asked}
+        assert begins or waits_for_nobody, f"all wait for one another: {glance(run)}"
+
+
+def _is_looked_up(action: Action) -> bool:
+    return action.repeat == "checkable" and not action.unhappened
 
 
 def _waits(run: Run) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from tests.core.builders import NOON, SUMMARY, action_for, opened, said
+from tests.core.builders import NOON, SUMMARY, action_for, asked_of, opened, said
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Reconcile, RunTool
 from pollux.core.errors import Misfit
@@ -30,9 +30,11 @@ from pollux.core.events import (
     RunFailed,
     Stop,
     TimeReached,
+    ToolObserved,
 )
+from pollux.core.ids import ActionId
 from pollux.core.machine import conclude, pending, step, wake_at
-from pollux.core.messages import Message, ToolCall, Usage
+from pollux.core.messages import NO_USAGE, Message, ToolCall, Usage
 from pollux.core.policy import Mode
 from pollux.core.run import Action, Run
 from pollux.core.tools import Repeat, Where
@@ -64,13 +66,28 @@ class World:
         """One step. The run before it and the fact it took, or None where the fact was refused."""
         self.now += self.choose((0.0, 1.0, 10.0))
         event, before = self._next(), self.run
+        return (before, event) if self._take(event) else None
+
+    def _take(self, event: Event) -> bool:
         try:
-            self.run = step(before, event)
+            self.run = step(self.run, event)
         except Misfit:
-            return None
+            return False
         self.journal.append(event)
         self._end_if_due()
-        return before, event
+        return True
+
+    def go_to_work(self) -> None:
+        """The shortest way to a tool at work, as far as the run may go it. What asks for others comes up oftener."""
+        known: dict[str, Any] = {"epoch": 1, "turn": 1, "attempt": 1, "at": self.now}
+        self._take(RunClaimed(epoch=1, driver="d", at=self.now))
+        self._take(ModelCalled(**known))
+        self._take(ModelReplied(message=self._wish(), stop="tool_calls", usage=NO_USAGE, **known))
+        if self.run.calls:
+            kind: dict[str, Any] = {**self._kind(), "where": self.choose(("here", "here", "child"))}
+            action = action_for(self.run, self.run.calls[0], at=self.now, **kind)
+            self._take(ActionDecided(epoch=1, action=action, at=self.now))
+            self._take(ActionStarted(epoch=1, action_id=action.id, attempt=1, at=self.now))
 
     def settle_down(self, bound: int) -> int:
         """Everybody answers what is open. How many facts it took; at most `bound`."""
@@ -182,25 +199,32 @@ class World:
         return f"c{self.serial}"
 
     def _action(self, call: ToolCall) -> Action:
-        return action_for(
-            self.run,
-            call,
-            self.choose(MODES),
-            at=self.now,
-            repeat=self.choose(REPEATS),
-            where=self.choose(PLACES),
-            parallel=self.pick(3) < 2,
-        )
+        return action_for(self.run, call, self.choose(MODES), at=self.now, **self._kind())
+
+    def _kind(self) -> dict[str, Any]:
+        repeat, where = self.choose(REPEATS), self.choose(PLACES)
+        return {"repeat": repeat, "where": where, "parallel": self.pick(3) < 2}
 
     def _tool(self, effect: RunTool) -> Iterator[Event]:
         known: dict[str, Any] = {"epoch": self.run.epoch, "action_id": effect.action_id, "at": self.now}
         if effect.begun:
             yield from _reports(known | {"attempt": effect.attempt})
             yield ActionHandedOver(attempt=effect.attempt, **known)
+            yield ToolObserved(tool="agent:read", title="", status="completed", **known)
+            yield from self._wishes_of(effect.action_id)
         else:
-            for seconds in (60, 60, 5):
+            asked = effect.action_id.count("-")
+            for seconds in (60, 60, 5) * (4 if asked else 1):
                 yield ActionStarted(attempt=effect.attempt, deadline=self.now + seconds, **known)
             yield ActionFailed(attempt=0, code="policy_changed", message="", **known)
+
+    def _wishes_of(self, asker: ActionId) -> Iterator[Event]:
+        """What a tool at work asks for: oftener while it has asked for little."""
+        action = self.run.action(asker)
+        assert action is not None
+        for _ in range((16, 12, 6, 1)[min(action.asked, 3)]):
+            wanted = asked_of(self.run, action, self.choose(MODES), at=self.now, **self._kind())
+            yield ActionDecided(epoch=self.run.epoch, action=wanted, at=self.now)
 
     def _answers(self) -> Iterator[Event]:
         for action in self.run.actions:
@@ -250,4 +274,7 @@ _BENDS: dict[str, Callable[[Any], Sequence[Any]]] = {
     "call_id": lambda value: ("c1", "c2", "ghost"),
     "supersedes": lambda value: ("act_1_1.0", "act_1_1.1", None),
     "at": lambda value: (value - 100, value + 1000),
+    "action": lambda value: [replace(value, **change) for change in (*_FOREIGN, *_MISNAMED[: 2 * bool(value.asker)])],
 }
+_FOREIGN: Sequence[dict[str, Any]] = ({"asker": "act_1_1.0"}, {"asker": "act_1_1.1"}, {"asker": "act_ghost_1.0"})
+_MISNAMED: Sequence[dict[str, Any]] = ({"id": ActionId("act_1_1.0-1")}, {"id": ActionId("act_1_1.0-9")})

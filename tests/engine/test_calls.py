@@ -213,7 +213,7 @@ async def test_a_child_run_s_answer_is_its_parent_s_tool_result(lab: Lab):
     run = await ask(engine)
     run = await until(engine, run, lambda now: now.ending)
     assert run.text == "The whole."
-    assert sent(lab.model)[-1] == "tool: {'text': 'The part.'}"
+    assert sent(lab.model)[-1].startswith("tool: {'text': 'The part.', 'seconds': ")
 
 
 async def test_a_child_s_failure_is_its_parent_s_tool_error(lab: Lab):

@@ -210,6 +210,46 @@ async def noted(lab: Lab) -> None:
     await answer(engine)
 
 
+async def asked(lab: Lab) -> None:
+    """A tool at work asks for mails: one is approved, one rejected, and it ends without waiting for the third."""
+
+    async def body(context: ToolContext, args: dict[str, JSON]) -> object:
+        answers = [(await context.ask("send_mail", dict(TO_BOB))).status for _ in range(2)]
+        left = asyncio.ensure_future(context.ask("send_mail", dict(TO_BOB)))
+        await let_go.wait()
+        left.cancel()
+        return answers
+
+    let_go = asyncio.Event()
+    agent = FakeTool("agent", body=body, side_effect=True, repeat="once")
+    rules = (Rule("allow", tool="agent"),)
+    engine = await lab.engine(call("agent"), reply("One of three."), tools=[agent, mail()], rules=rules)
+    run = await ask(engine)
+    for decision in ("approved", "rejected"):
+        run = await until(engine, run, lambda now: now.approvals)
+        run = await engine.resolve(question(run).id, decision, by=ADA)
+    await until(engine, run, lambda now: now.approvals)
+    let_go.set()
+    await until(engine, run, lambda now: now.ending)
+
+
+async def observed(lab: Lab) -> None:
+    """What an agent did by itself, and what it asked for before its process died."""
+
+    async def body(context: ToolContext, args: dict[str, JSON]) -> object:
+        await context.observe("agent:read", "read notes.txt", "completed")
+        return await context.ask("send_mail", dict(TO_BOB))
+
+    agent = FakeTool("agent", body=body, side_effect=True, repeat="once")
+    rules = (Rule("allow", tool="agent"),)
+    engine = await lab.engine(call("agent"), tools=[agent, mail()], rules=rules)
+    run = await until(engine, await ask(engine), lambda now: now.approvals)
+    await engine.close()
+    later = await lab.engine(tools=[agent, mail()], rules=rules)
+    await later.recover()
+    await until(later, run, lambda now: now.ending)
+
+
 async def sourced(lab: Lab) -> None:
     """The second run of a thread in which a tool has spoken, with everything that a door may say about a run."""
     engine = await lab.engine(call("look"), reply("Seen."), reply("As before."), tools=[FakeTool()])
@@ -238,7 +278,7 @@ async def in_flight(lab: Lab) -> None:
 SCENES: tuple[Scene, ...] = (
     answered, approved, rejected, rejected_for_good, edited, expired, refused, failed_tool, denied, looped, retried,
     failed_model, cancelled, cancelled_in_flight, paged, shown, child, compressed, reconciled_as_done,
-    reconciled_as_not_done, reconciled_as_unknown, settled, noted, sourced, waiting, in_flight,
+    reconciled_as_not_done, reconciled_as_unknown, settled, noted, asked, observed, sourced, waiting, in_flight,
 )  # fmt: skip
 
 

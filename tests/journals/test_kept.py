@@ -67,6 +67,12 @@ def test_a_kept_event_written_again_is_the_same_event(path: Path):
         assert len(again.contents) == len(list(references(row.facts)))
 
 
+def test_only_runs_that_use_something_new_are_closed_to_older_versions():
+    newest = [path for path in JOURNALS if path.parent == DIRECTORIES[-1]]
+    needed = {path.stem: max(row.v for row in kept.read(path).rows) for path in newest}
+    assert {stem: version for stem, version in needed.items() if version > 1} == {"shown": 2, "asked": 3, "observed": 3}
+
+
 def test_every_kind_of_event_is_kept_with_every_field():
     rows = [row for directory in DIRECTORIES for row in kept.read(directory / "samples.jsonl").rows]
     found = {name for row in rows for name in (row.kind, *(f"{row.kind}.{field}" for field in json.loads(row.facts)))}

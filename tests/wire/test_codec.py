@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pollux.core.errors import NotFound, StoreError, TooNew, ValidationError
-from pollux.core.events import ActionCompleted, ActionFailed, Event, RunClaimed, RunStarted
+from pollux.core.events import ActionCompleted, ActionFailed, Event, RunClaimed, RunStarted, ToolObserved
 from pollux.core.ids import ActionId
 from pollux.core.messages import Message, ToolCall, ToolResult, user
 from pollux.core.thread import MessagesImported, ThreadEvent
@@ -45,6 +45,13 @@ def test_the_table_of_content_names_fields_that_exist():
     by_name = {type(event).__name__: {field.name for field in fields(event)} for event in EVERY}
     for kind, names in CONTENT.items():
         assert set(names) <= by_name[kind]
+
+
+def test_what_an_agent_did_unasked_can_be_erased_and_that_it_did_something_cannot():
+    observed = next(event for event in EVERY_EVENT if isinstance(event, ToolObserved))
+    facts = json.loads(CODEC.encode("thr_1", observed).facts)
+    assert observed.title not in str(facts)
+    assert (facts["tool"], facts["status"]) == (observed.tool, observed.status)
 
 
 @given(values)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from pollux.core.events import ActionDecided, ModelReplied, RunClaimed, RunStarted
+from pollux.core.events import ActionDecided, ModelReplied, RunClaimed, RunStarted, ToolObserved
 from pollux.core.frozen import frozen
 from pollux.core.messages import Message, Text
 from pollux.testing.store_lab import EVERY_EVENT, EVERY_THREAD_EVENT
@@ -15,6 +15,7 @@ CLAIMED = RunClaimed(epoch=1, driver="drv_1", at=1.0)
 STARTED = next(event for event in EVERY_EVENT if isinstance(event, RunStarted))
 REPLIED = next(event for event in EVERY_EVENT if isinstance(event, ModelReplied))
 DECIDED = next(event for event in EVERY_EVENT if isinstance(event, ActionDecided))
+OBSERVED = next(event for event in EVERY_EVENT if isinstance(event, ToolObserved))
 PLAIN = replace(REPLIED, message=Message("assistant", (Text("hi"),)), stop="end")
 
 
@@ -56,3 +57,10 @@ def test_a_new_kind_of_part_counts_in_the_messages_that_have_it():
     versions = Versions({"Thought": 2, "ModelReplied.stop=other": 3})
     assert [versions.of(event) for event in (PLAIN, replace(PLAIN, message=REPLIED.message), REPLIED)] == [1, 2, 3]
     assert Versions({"Action.repeat=keyed": 2}).of(DECIDED) == 2
+
+
+def test_what_a_tool_asked_for_or_an_agent_did_needs_version_3_and_what_the_model_asked_for_does_not():
+    plain = replace(DECIDED.action, asker="", asked=0, observed=0)
+    asked = replace(plain, asker="act_1_0.0")
+    assert [Versions().of(replace(DECIDED, action=action)) for action in (plain, asked)] == [1, 3]
+    assert Versions().of(OBSERVED) == 3

@@ -7,7 +7,7 @@ from pollux.core.events import ActionDecided, ModelReplied
 from pollux.core.machine import pending, step
 from pollux.core.messages import Thought
 from pollux.core.run import Run
-from pollux.engine.feed import Delta, Item
+from pollux.engine.feed import Delta, Item, Output
 from pollux.engine.ports import Recorded
 
 KINDS = {"text": "delta", "thought": "thought_delta"}
@@ -42,6 +42,9 @@ class Follow:
                 elif isinstance(event, ActionDecided):
                     action = event.action
                     yield {"type": "tool_call", "toolName": action.tool, "preview": action.preview, "id": action.id}
+            case Output():
+                # What a tool shows while it works is for whoever looks at the run, not for a chat.
+                pass
             case _:
                 if any(self._shown.values()):
                     self._shown = {"text": 0, "thought": 0}

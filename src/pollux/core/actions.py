@@ -4,6 +4,7 @@ The law kept here: nothing starts without leave, nothing starts twice in an epoc
 assumed not to have.
 """
 
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Literal
 
@@ -21,6 +22,7 @@ from pollux.core.events import (
     ApprovalResolved,
     CallRefused,
     RunClaimed,
+    ToolObserved,
 )
 from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message, ToolCall, ToolResult, notice
@@ -35,6 +37,7 @@ from pollux.core.run import (
     Run,
     Start,
     action_id,
+    asked_id,
     evolve,
 )
 
@@ -57,6 +60,8 @@ def decided(run: Run, event: ActionDecided) -> Run:
     action = event.action
     if event.supersedes:
         return _edited(run, event)
+    if action.asker:
+        return close_turn(_add(_asked_for(run, event), action, event.at), event.at)
     if event.epoch != run.epoch or run.cancel or action.call not in run.calls or _for_call(run, action.call.id):
         raise Misfit(f"action_decided needs call {action.call.id!r} to be undecided in epoch {run.epoch}")
     return close_turn(_add(run, action, event.at), event.at)
@@ -100,12 +105,20 @@ def noted(run: Run, event: ActionNoted) -> Run:
     return _put(run, evolve(action, note=event.note))
 
 
+def observed(run: Run, event: ToolObserved) -> Run:
+    """What a foreign agent did unasked. It is counted, and nothing follows from it."""
+    action = _open_action(run, event.action_id, "tool_observed")
+    if event.epoch != run.epoch or not action.is_in_flight:
+        raise Misfit(f"tool_observed needs action {action.id!r} to be under way in epoch {run.epoch}, but it is not")
+    return _put(run, evolve(action, observed=action.observed + 1))
+
+
 def handed_over(run: Run, event: ActionHandedOver) -> Run:
     """A child run has it now: a driver's death no longer touches it."""
     action = _open_action(run, event.action_id, "action_handed_over")
     if action.where != "child" or not action.is_in_flight or not _is_attempt(action, event.epoch, event.attempt):
         raise Misfit(f"action_handed_over needs child action {action.id!r} in flight, but it is {action.status}")
-    return _put(run, evolve(action, handed_over=True))
+    return close_turn(_put(run, evolve(action, handed_over=True)), event.at)
 
 
 def ended(run: Run, event: ActionCompleted | ActionFailed) -> Run:
@@ -132,8 +145,8 @@ def reconciled(run: Run, event: ActionReconciled) -> Run:
         raise Misfit(f"action_reconciled needs action {action.id!r} to be interrupted, checkable and not looked up yet")
     if event.outcome == "done":
         action = evolve(action, outcome=Outcome("completed", event.result, event.at))
-    elif event.outcome == "not_done" and run.cancel:
-        action = evolve(action, outcome=_dropped(event.at))
+    elif event.outcome == "not_done" and (run.cancel or action.asker):
+        action = evolve(action, outcome=_dropped(event.at) if run.cancel else _withdrawn(event.at))
     elif event.outcome == "not_done":
         action = evolve(action, unhappened=True)
     else:
@@ -217,7 +230,8 @@ def cancelled(run: Run, *, by: str, reason: CancelReason, at: Instant) -> Run:
 def _add(run: Run, action: Action, at: Instant) -> Run:
     if action.decision is None:
         raise Misfit(f"action_decided needs a decision for action {action.id!r}")
-    if _is_known(run, action):
+    # What is asked for is numbered by its asker, and so always new: there may be thousands of them in a turn.
+    if not action.asker and _is_known(run, action):
         raise Misfit(f"action_decided needs a new action, but {action.id!r} is known")
     if action.approval and action.decision.mode != "require_approval":
         raise Misfit(f"action_decided needs no approval for action {action.id!r}, but brings one")
@@ -232,10 +246,27 @@ def _add(run: Run, action: Action, at: Instant) -> Run:
     return evolve(run, open=(*run.open, action))
 
 
+def _asked_for(run: Run, event: ActionDecided) -> Run:
+    """One more call in the turn: not the model's, but of an action that is at work and waits for it."""
+    action = event.action
+    asker = _for_asker(run, action)
+    if event.epoch != run.epoch or run.cancel or asker is None or not asker.is_in_flight:
+        raise Misfit(f"action_decided needs {action.asker!r}, which asks, to be at work in epoch {run.epoch}")
+    is_next = (action.id, action.turn) == (asked_id(asker.id, asker.asked + 1), run.turn)
+    if not is_next or any(call.id == action.call.id for call in run.calls):
+        raise Misfit(f"action_decided needs the next that {asker.id!r} asks for, but found {action.id!r}")
+    if len(run.calls) > turns.MAX_CALLS:
+        raise Misfit(f"action_decided needs at most {turns.MAX_CALLS} calls to be open, and there are more")
+    return _put(evolve(run, calls=(*run.calls, action.call)), evolve(asker, asked=asker.asked + 1))
+
+
 def _edited(run: Run, event: ActionDecided) -> Run:
     old = run.action(event.supersedes or "")
     if old is None or old.call != event.action.call or old.approval is None:
         raise Misfit(f"action_decided needs action {event.supersedes!r} to be waiting for approval")
+    if old.asker or event.action.asker:
+        # Whoever asked goes on as if the very arguments it named had been judged.
+        raise Misfit(f"action_decided needs what {old.asker!r} asked for to stay as it is, but found other arguments")
     _is_waiting(old.approval, event.at, "action_decided")
     closed = evolve(old.approval, resolution=Resolution("superseded", event.at, event.action.edited_by))
     said = "superseded by edited arguments"
@@ -258,10 +289,12 @@ def _give_up_on_unknown(run: Run, at: Instant) -> Run:
     for action in run.open:
         if not action.interrupted or action.outcome or action.unhappened:
             continue
-        if action.repeat == "once" or (run.cancel and action.repeat == "keyed"):
+        # The attempt that asked for it was interrupted too: nothing is run again for nobody.
+        is_last = run.cancel or action.asker
+        if action.repeat == "once" or (is_last and action.repeat == "keyed"):
             run = _put(run, evolve(action, outcome=_unknown(action, at)))
-        elif run.cancel and action.repeat == "repeatable":
-            run = _put(run, evolve(action, outcome=_dropped(at)))
+        elif is_last and action.repeat == "repeatable":
+            run = _put(run, evolve(action, outcome=_dropped(at) if run.cancel else _withdrawn(at)))
     return run
 
 
@@ -272,6 +305,7 @@ def close_turn(run: Run, at: Instant) -> Run:
     if run.closing:
         # These calls came when nothing may be run any more: they get an answer, so that the thread can go on later.
         run = _answer_all(run, run.closing, at)
+    run = _without_asked(run, at)
     by_call = {action.call.id: action for action in run.open if action.outcome}
     if len(by_call) < len(run.calls):
         return run
@@ -286,8 +320,31 @@ def close_turn(run: Run, at: Instant) -> Run:
     return turns.next_turn(run, at)
 
 
+def _without_asked(run: Run, at: Instant) -> Run:
+    """What was asked for by an action leaves the turn with its answer, or when whoever asked is not there any more."""
+    if not any(action.asker for action in run.open):
+        return run
+    for action in run.open:
+        asker = _for_asker(run, action)
+        if not action.asker or action.outcome or action.started or (asker and asker.is_in_flight):
+            continue
+        if action.approval and action.approval.is_open:
+            action = evolve(action, approval=evolve(action.approval, resolution=Resolution("withdrawn", at)))
+        run = _put(run, evolve(action, outcome=_withdrawn(at)))
+    over = tuple(action for action in run.open if action.asker and action.outcome)
+    if not over:
+        return run
+    calls = {action.call.id for action in over}
+    return evolve(
+        run,
+        calls=tuple(call for call in run.calls if call.id not in calls),
+        open=tuple(action for action in run.open if action.call.id not in calls),
+        done=(*run.done, *over),
+    )
+
+
 def _closing_for(run: Run, answered: list[Action], at: Instant) -> Ending | None:
-    unknown = next((a.outcome for a in answered if a.outcome and _stays_unknown(a)), None)
+    unknown = next((a.outcome for a in (*answered, *_of_turn(run, run.turn)) if a.outcome and _stays_unknown(a)), None)
     if unknown:
         return Ending("failed", at, UNKNOWN, unknown.message)
     if run.closing or run.cancel:
@@ -333,6 +390,11 @@ def _dropped(at: Instant) -> Outcome:
     return Outcome("failed", {"error": said}, at, "cancelled", said)
 
 
+def _withdrawn(at: Instant) -> Outcome:
+    said = "whoever asked for this has ended"
+    return Outcome("failed", {"error": said}, at, "withdrawn", said)
+
+
 def _left_off(at: Instant) -> Outcome:
     said = "the run was cancelled while this was done elsewhere; it may or may not have happened"
     return Outcome("failed", {"error": said}, at, "cancelled", said)
@@ -357,12 +419,20 @@ def _is_attempt(action: Action, epoch: int, attempt: int) -> bool:
 
 def _is_known(run: Run, action: Action) -> bool:
     """Whether the turn has an action of that name: a superseded one, or one for another call."""
-    earlier = takewhile(lambda old: old.turn == action.turn, reversed(run.done))
-    return any(old.id == action.id for old in (*run.open, *earlier))
+    return any(old.id == action.id for old in (*run.open, *_of_turn(run, action.turn)))
+
+
+def _of_turn(run: Run, turn: int) -> Iterator[Action]:
+    """The actions of the last turn that are done with, the last one first: also those that a tool asked for."""
+    return takewhile(lambda old: old.turn == turn, reversed(run.done))
 
 
 def _for_call(run: Run, call_id: str) -> Action | None:
     return next((action for action in run.open if action.call.id == call_id), None)
+
+
+def _for_asker(run: Run, action: Action) -> Action | None:
+    return next((asker for asker in run.open if asker.id == action.asker), None)
 
 
 def _is_waiting(approval: Approval, at: Instant, what: str) -> None:

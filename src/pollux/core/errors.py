@@ -21,8 +21,18 @@ PolluxError
 from typing import Literal
 
 ModelErrorKind = Literal[
-    "auth", "bad_request", "not_found", "rate_limit", "overloaded", "server", "connection", "timeout", "protocol"
+    "auth",
+    "bad_request",
+    "not_found",
+    "rate_limit",
+    "overloaded",
+    "server",
+    "connection",
+    "timeout",
+    "protocol",
+    "block",
 ]
+"""What went wrong. `block`: the model is a document, and one of its blocks has failed."""
 
 
 class PolluxError(Exception):

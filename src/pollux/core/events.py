@@ -152,6 +152,19 @@ class ActionNoted:
 
 
 @frozen(kw_only=True)
+class ToolObserved:
+    """A foreign agent did something by itself, without asking. It is written down, and was never gated."""
+
+    epoch: int
+    action_id: ActionId
+    """The action in which the agent is at work."""
+    tool: str
+    title: str
+    status: str
+    at: Instant
+
+
+@frozen(kw_only=True)
 class ActionHandedOver:
     """A child run was set going; its end will answer the action."""
 
@@ -286,6 +299,7 @@ Event = (
     | CallRefused
     | ActionStarted
     | ActionNoted
+    | ToolObserved
     | ActionHandedOver
     | ActionCompleted
     | ActionFailed

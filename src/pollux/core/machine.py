@@ -39,6 +39,7 @@ from pollux.core.events import (
     RunFailed,
     RunStarted,
     TimeReached,
+    ToolObserved,
 )
 from pollux.core.ids import Instant
 from pollux.core.run import Action, Ending, Run, evolve
@@ -93,6 +94,8 @@ def _apply(run: Run, event: Event) -> Run:
             return actions.started(run, event)
         case ActionNoted():
             return actions.noted(run, event)
+        case ToolObserved():
+            return actions.observed(run, event)
         case ActionHandedOver():
             return actions.handed_over(run, event)
         case ActionCompleted() | ActionFailed():
@@ -227,6 +230,7 @@ def _has_unfinished(run: Run) -> bool:
 def _owed_for_calls(run: Run) -> Iterable[Effect]:
     by_call = {action.call.id: action for action in run.open}
     busy = [action for action in run.open if action.is_in_flight]
+    askers = {action.asker for action in run.open if action.asker}
     for call in run.calls:
         action = by_call.get(call.id)
         if action is None:
@@ -235,7 +239,7 @@ def _owed_for_calls(run: Run) -> Iterable[Effect]:
             yield _run_tool(action, begun=True)
         elif _needs_look(action):
             yield _reconcile(action)
-        elif _may_begin(action) and _has_room(action, busy):
+        elif _may_begin(action) and _has_room(action, busy, askers):
             busy.append(action)
             yield _run_tool(action, begun=False)
 
@@ -244,9 +248,11 @@ def _may_begin(action: Action) -> bool:
     return action.has_leave and (action.started is None or action.interrupted)
 
 
-def _has_room(action: Action, busy: list[Action]) -> bool:
-    """Tools that do not run in parallel run alone."""
-    return not busy or (action.parallel and all(other.parallel for other in busy))
+def _has_room(action: Action, busy: list[Action], askers: set[str]) -> bool:
+    """Tools that do not run in parallel run alone. What was asked for runs beside all who wait for what they asked."""
+    # Beside its own asker alone would not do: two of them would each wait for what the other's asker holds up.
+    others = [other for other in busy if other.id not in askers] if action.asker else busy
+    return not others or (action.parallel and all(other.parallel for other in others))
 
 
 def _needs_look(action: Action) -> bool:

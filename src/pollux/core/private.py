@@ -1,25 +1,78 @@
-"""Which names speak of a visitor's secrets: passwords, card numbers, one-time codes."""
+"""Which names speak of a visitor's secrets: passwords, numbers of cards and accounts, one-time codes."""
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Final
 
+WORDS: Final = (
+    "password", "pass word", "passwd", "pass code", "pass phrase", "pwd", "pin", "pin code", "ssn", "iban",
+    "cvc", "cvv", "csc", "card number", "card num", "card no", "card code", "cc number", "cc num", "cc no", "cc cvc",
+    "cc cvv", "cc csc", "cc exp", "security code", "otp", "totp", "one time code", "one time password",
+    "one time passcode", "verification code", "sms code", "mfa code", "tan",
+    "passwort", "kennwort", "kartennummer", "karten nummer", "kartennr", "kreditkartennummer", "kartenprufnummer",
+    "kartenpruefnummer", "prufnummer", "pruefnummer", "prufziffer", "pruefziffer", "kontrollziffer", "kontrollnummer",
+    "sicherheitscode", "sicherheits code", "geheimzahl", "einmalcode", "einmal code", "einmalpasswort",
+    "einmalkennwort",
+    "mot de passe", "numero de carte", "numero carte", "numero de la carte", "carte bancaire", "code de securite",
+    "cryptogramme", "code a usage unique", "code secret",
+    "contrasena", "tarjeta", "codigo de seguridad", "codigo de verificacion",
+    "carta di credito", "numero carta", "numero della carta", "codice di sicurezza", "codice segreto",
+    "senha", "numero do cartao", "numero cartao", "cartao de credito", "codigo de seguranca",
+    "wachtwoord", "kaartnummer", "beveiligingscode", "losenord", "kortnummer", "sakerhetskod", "adgangskode", "kodeord",
+    "passord", "sikkerhedskode", "sikkerhetskode", "salasana", "kortin numero", "korttinumero", "turvakoodi",
+    "haslo", "hasło", "numer karty", "kod zabezpieczajacy", "kod zabezpieczający", "heslo", "cislo karty",
+    "jelszo", "kartyaszam", "parola", "sifre", "kart numarasi", "kart numarası", "guvenlik kodu",
+    "пароль", "номер карты", "номер картки", "код безопасности", "одноразовыи код",
+    "κωδικος προσβασης", "αριθμος καρτας", "סיסמה", "סיסמא", "מספר כרטיס", "كلمة المرور", "كلمة السر", "رقم البطاقة",
+    "mat khau", "kata sandi", "nomor kartu",
+)  # fmt: skip
+"""What fields that hold a secret are called, all over the world. The browser's list is the same. Small letters without
+accents; a space stands where some put a hyphen and some nothing."""
+SIGNS: Final = (
+    "パスワード", "暗証番号", "カード番号", "セキュリティコード", "ワンタイム", "認証コード",
+    "密码", "密碼", "卡号", "卡號", "安全码", "安全碼", "验证码", "驗證碼",
+    "비밀번호", "카드번호", "카드 번호", "보안코드", "보안 코드", "인증번호", "รหัสผ่าน", "หมายเลขบัตร", "पासवर्ड",
+)  # fmt: skip
+"""Where nothing parts the words: they count wherever they stand."""
+
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
-_SECRET: Final = re.compile(
-    r"(?:.+-)?(?:password|passwort|passwd|pass|passphrase|passcode|pwd|pin|pin-code|cvc|cvv|csc|cc-[a-z-]+|card-?number|credit-card"
-    r"|security-code|otp|one-time-code|ssn|iban|secret|token|private-key|(?:access|refresh|session|auth|csrf|api)-(?:token|key))"
-    r"(?:-(?:confirm|confirmation|again|repeat|input|value|text|field|box|code))?-?[0-9]*"
-)
+_LETTERS: Final = re.compile(r"[\W_]+")
 _LONGEST: Final = 200
 
 
 @lru_cache(1_000)
 def names_secret(name: str) -> bool:
     """Whether a field of this name holds a secret."""
-    return _SECRET.fullmatch(kebab(name[-_LONGEST:])) is not None
+    if _SECRET.fullmatch(kebab(name[-_LONGEST:])) is not None:
+        return True
+    if name.isascii():
+        return False
+    folded = _LETTERS.sub("-", _bare(name[-_LONGEST:])).strip("-")
+    return _WORD.fullmatch(folded) is not None or _SIGN.search(folded) is not None
 
 
 @lru_cache(1_000)
 def kebab(name: str) -> str:
     """`messageInput`, `message_input` and `MessageInput` are all `message-input`."""
     return _HUMP.sub("-", name).strip("-").lower()
+
+
+def _bare(text: str) -> str:
+    """In small letters, without accents."""
+    return "".join(
+        sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.category(sign).startswith("M")
+    )
+
+
+def _one_of(words: tuple[str, ...]) -> str:
+    return "|".join(_bare(word).replace(" ", "-?") for word in words)
+
+
+_AFTER: Final = r"(?:-?(?:confirm|confirmation|again|repeat|input|value|text|field|box|code))?-?[0-9]*"
+_WORD: Final = re.compile(rf"(?:.+-)?(?:{_one_of(WORDS)}){_AFTER}")
+_SECRET: Final = re.compile(
+    rf"(?:.+-)?(?:{_one_of(WORDS)}|pass|cc-[a-z-]+|credit-card|secret|token|private-key"
+    rf"|(?:access|refresh|session|auth|csrf|api)-(?:token|key)){_AFTER}"
+)
+_SIGN: Final = re.compile(_one_of(SIGNS))

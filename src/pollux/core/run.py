@@ -115,6 +115,12 @@ class Action:
     """How far its tool came, in the tool's own words."""
     outcome: Outcome | None = None
     edited_by: str = ""
+    asker: str = ""
+    """The action at work that asked for this one; empty for what the model asked for."""
+    asked: int = 0
+    """How many actions this one has asked for."""
+    observed: int = 0
+    """How often somebody at work in it did something without asking."""
 
     @property
     def status(self) -> ActionStatus:
@@ -301,6 +307,11 @@ def action_id(run_id: RunId, turn: int, index: int, revision: int = 0) -> Action
     """The action for one call of one turn; edited arguments make a new revision."""
     tail = f".{revision}" if revision else ""
     return ActionId(f"act_{run_id.removeprefix('run_')}_{turn}.{index}{tail}")
+
+
+def asked_id(asker: ActionId, number: int) -> ActionId:
+    """The action that another one asked for while it was at work."""
+    return ActionId(f"{asker}-{number}")
 
 
 def approval_id(action: ActionId) -> ApprovalId:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -47,8 +47,42 @@ class ToolSpec:
         set_(self, "schema_hash", hashlib.sha256(text.encode()).hexdigest())
 
 
-def _nowhere(value: JSON) -> Awaitable[None]:
-    raise RuntimeError("there is no action here to note anything for")
+@frozen
+class Answered:
+    """What became of a call that a tool asked for. `result` is the other tool's; `message` says why there is none."""
+
+    status: Literal["completed", "failed", "rejected"]
+    result: JSON = None
+    code: str = ""
+    message: str = ""
+
+
+class Reach(Protocol):
+    """What a tool at work may do beside returning a result."""
+
+    async def note(self, value: JSON) -> None: ...
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None: ...
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered: ...
+
+    async def observe(self, tool: str, title: str, status: str) -> None: ...
+
+
+class _Nowhere:
+    """For a tool that is called without an action: it may talk, and nobody hears it."""
+
+    async def note(self, value: JSON) -> None:
+        raise RuntimeError("there is no action here to note anything for")
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        pass
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+        raise RuntimeError("there is no action here to ask for another one")
+
+    async def observe(self, tool: str, title: str, status: str) -> None:
+        raise RuntimeError("there is no action here in which anything could be observed")
 
 
 @frozen
@@ -65,13 +99,33 @@ class ToolContext:
     """Which attempt at the action this is. Later ones follow a crash."""
     noted: JSON = None
     """What an attempt at this action noted last."""
-    note: Callable[[JSON], Awaitable[None]] = field(default=_nowhere, repr=False, compare=False)
-    """Write down how far the tool came: safe on disk when it returns. Raises where this attempt is none any more."""
+    reach: Reach = field(default=_Nowhere(), repr=False, compare=False)
 
     @property
     def key(self) -> str:
         """The action's own key, whatever attempt this is."""
         return self.action_id
+
+    async def note(self, value: JSON) -> None:
+        """Write down how far the tool came: safe on disk when it returns. Raises where the attempt is none any more."""
+        await self.reach.note(value)
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        """Show some output to whoever watches, as it comes. It is not kept: what counts is in the result."""
+        self.reach.tell(text, stream=stream)
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+        """Have another tool called, under the same gate: the policy decides, and where it says so, a person.
+
+        Raises:
+            ValidationError: the arguments do not fit that tool.
+            Misfit: this attempt is none any more.
+        """
+        return await self.reach.ask(tool, args)
+
+    async def observe(self, tool: str, title: str, status: str) -> None:
+        """Write down what somebody whom this tool has set to work did by himself, without asking."""
+        await self.reach.observe(tool, title, status)
 
 
 @frozen

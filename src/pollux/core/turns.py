@@ -95,7 +95,12 @@ def failed(run: Run, event: ModelFailed) -> Run:
     if event.retry_at is not None:
         # What was never answered is not held against the limit; the number of tries has its own.
         return evolve(run, retry_at=event.retry_at, model_calls=run.model_calls - 1)
-    code = {"auth": "auth_error", "instructions": "instructions_failed", "interrupted": "stream_interrupted"}
+    code = {
+        "auth": "auth_error",
+        "instructions": "instructions_failed",
+        "interrupted": "stream_interrupted",
+        "block": "block_failed",
+    }
     return evolve(run, closing=Ending("failed", event.at, code.get(event.kind, "model_error"), event.message))
 
 

@@ -25,6 +25,7 @@ from pollux.engine.gate import Followed, Gate
 from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
 from pollux.engine.ports import Dispatcher
+from pollux.engine.reach import AtWork
 
 logger = logging.getLogger(__name__)
 
@@ -193,13 +194,9 @@ class Driver:
                 return await perform.call_model(run, lambda: self._request(run), self.feed, now)
             case RunTool():
                 action = _action(run, effect)
-
-                async def note(value: object) -> None:
-                    # Patient: what cannot be written is waited for, and until then the tool does not go on.
-                    await self._record(perform.noted(action, value, now))
-
+                reach = AtWork(self._means.ledger, gate, self.feed, action)
                 tool = gate.toolbox[action.tool]
-                return await perform.run_tool(run, action, tool, note, now, lambda: self.feed.run)
+                return await perform.run_tool(run, action, tool, reach, now, lambda: self.feed.run)
             case Reconcile():
                 action = _action(run, effect)
                 return await perform.reconcile(run, action, gate.toolbox.get(action.tool), now)

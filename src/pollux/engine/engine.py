@@ -48,7 +48,7 @@ from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.model import Providers
 from pollux.engine.perform import plain
 from pollux.engine.ports import AuditFact, Change, Clock, Dispatcher, Ids, Store
-from pollux.engine.queries import Queries
+from pollux.engine.queries import Queries, failure_code, told_by
 from pollux.engine.recovery import Recovery
 from pollux.engine.start import Start
 from pollux.engine.system import SystemClock
@@ -215,6 +215,8 @@ class Engine:
         old = asked.action_of_approval(approval_id)
         if old is None:
             raise NotFound(f"there is no approval {approval_id!r}")
+        if old.asker:
+            raise ValidationError("what a tool asked for cannot be edited: approve it as it is, or reject it")
         prepared = self._gate.toolbox_of(asked).prepare(old.tool, args)
 
         async def facts(run: Run) -> Sequence[Event]:
@@ -241,9 +243,15 @@ class Engine:
         return await self._tell(run_id, just(PageShown(page=page, at=self.clock.now())))
 
     async def submit(
-        self, action_id_: str, result: object, *, user: UserId | None = None, error: str | None = None
+        self,
+        action_id_: str,
+        result: object,
+        *,
+        user: UserId | None = None,
+        error: str | None = None,
+        code: str = "tool_call_failure",
     ) -> Run:
-        """The answer of a page or a child run to its action."""
+        """The answer of a page or a child run to its action, or what went wrong."""
         action = await self._action(action_id_, user)
         if action.started is None or action.where == "here":
             raise Misfit(f"submit needs action {action_id_!r} to wait for an answer, but it is {action.status}")
@@ -252,9 +260,7 @@ class Engine:
         if error is None:
             event = ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now)
         else:
-            event = ActionFailed(
-                epoch=epoch, action_id=action.id, attempt=attempt, code="tool_call_failure", message=error, at=now
-            )
+            event = ActionFailed(epoch=epoch, action_id=action.id, attempt=attempt, code=code, message=error, at=now)
         return await self._tell(run_of(action_id_), just(event))
 
     async def settle(
@@ -407,10 +413,10 @@ class Engine:
 
     async def _answer_parent(self, run: Run) -> None:
         assert run.parent is not None and run.ending is not None
-        failed = run.ending.status != "completed"
-        action, error = run.parent.action_id, run.ending.message if failed else None
+        action, failed = run.parent.action_id, run.ending.status != "completed"
+        error, code = (run.ending.message, failure_code(run.ending)) if failed else (None, "")
         try:
-            await patiently(lambda: self.submit(action, {"text": run.text}, error=error))
+            await patiently(lambda: self.submit(action, told_by(run), error=error, code=code))
         except (Misfit, NotFound) as problem:
             logger.info("a child's end came too late for its parent: %s", problem)
 

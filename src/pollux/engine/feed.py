@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelCalled
 from pollux.core.frozen import frozen
+from pollux.core.ids import ActionId
 from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.airwaves import Kind, Piece
@@ -39,7 +40,16 @@ class TurnRestarted:
     attempt: int
 
 
-Item = Recorded | Delta | TurnRestarted
+@frozen
+class Output:
+    """Something that a tool at work shows. It is not kept, and whoever reads slowly may miss some of it."""
+
+    action_id: ActionId
+    stream: str
+    text: str
+
+
+Item = Recorded | Delta | TurnRestarted | Output
 
 BACKLOG = 256
 """How many items a slow watcher may lag behind before it keeps its place in the text instead of the text itself."""
@@ -146,6 +156,12 @@ class Watcher:
         else:
             self._items.append(delta)
         self._wake()
+
+    def overhear(self, output: Output) -> None:
+        """What a tool shows. Beyond what a slow reader may lag behind it is left out: the result has what counts."""
+        if len(self._items) < BACKLOG:
+            self._items.append(output)
+            self._wake()
 
     def clear(self) -> None:
         """Skip what has come so far: it was read elsewhere."""
@@ -284,6 +300,13 @@ class Feed:
         self._say(said, kind, text)
         if self.elsewhere is not None:
             self.elsewhere.shown(self)
+
+    def tell(self, action_id: ActionId, stream: str, text: str) -> None:
+        """A tool at work shows something."""
+        if self.watchers and text:
+            output = Output(action_id, stream, text)
+            for watcher in self.watchers:
+                watcher.overhear(output)
 
     def hear(self, piece: Piece) -> bool:
         """A piece of an answer that another process receives. False where something before it is missing.

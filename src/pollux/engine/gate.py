@@ -213,11 +213,20 @@ def authorize(run: Run, call: ToolCall, terms: Terms) -> ActionDecided | CallRef
     return ActionDecided(epoch=run.epoch, action=action, at=terms.now)
 
 
-def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: ActionId, edited_by: str = "") -> Action:
+def plan(
+    run: Run,
+    call: ToolCall,
+    args: dict[str, JSON],
+    terms: Terms,
+    *,
+    id: ActionId,
+    edited_by: str = "",
+    asker: str = "",
+) -> Action:
     """An action for prepared arguments, with the policy's answer and, where it asks, the question to a person."""
     tool = terms.toolbox[call.name]
     spec = tool.spec
-    request = _request_for(run, tool, args)
+    request = _request_for(run, tool, args, asker)
     decision = decide(request, terms.rules, terms.grants)
     args_hash = digest(args)
     preview = _glance(tool.preview(args))
@@ -251,6 +260,7 @@ def plan(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, *, id: A
         preview=preview,
         approval=approval,
         edited_by=edited_by,
+        asker=asker,
     )
 
 
@@ -275,7 +285,10 @@ def begin(run: Run, action: Action, terms: Terms, *, is_fresh: bool = False) -> 
     return ActionStarted(epoch=run.epoch, action_id=action.id, attempt=before + 1, deadline=deadline, at=now)
 
 
-def _request_for(run: Run, tool: Tool, args: dict[str, JSON]) -> PolicyRequest:
+def _request_for(run: Run, tool: Tool, args: dict[str, JSON], asker: str = "") -> PolicyRequest:
+    # What a tool asks for is made of that tool's words, too.
+    asking = run.action(asker) if asker else None
+    words = _provenance(run).union([f"tool:{asking.tool}"] if asking else [])
     return PolicyRequest(
         user=run.user,
         door=run.door,
@@ -283,7 +296,7 @@ def _request_for(run: Run, tool: Tool, args: dict[str, JSON]) -> PolicyRequest:
         tool=tool.asking(args) if isinstance(tool, OnPage) else tool.spec,
         args=args,
         subjects=tool.subjects(args),
-        provenance=_provenance(run),
+        provenance=words,
         interactive=run.interactive,
         thread_id=run.thread_id,
     )
@@ -297,7 +310,7 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"
     try:
-        request = _request_for(run, tool, action.args)
+        request = _request_for(run, tool, action.args, action.asker)
     except Exception:
         # As when it was planned: what a tool cannot describe is not run. Whoever answered is not to blame for it.
         logger.exception("a tool failed while its call was being looked at again")

@@ -16,6 +16,7 @@ from pollux.core.events import (
     ActionCompleted,
     ActionDecided,
     ActionFailed,
+    ActionHandedOver,
     ActionReconciled,
     ActionSettled,
     ActionStarted,
@@ -25,6 +26,7 @@ from pollux.core.events import (
     HistoryCompressed,
     RunClaimed,
     TimeReached,
+    ToolObserved,
 )
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, grant_id
 from pollux.core.machine import step
@@ -371,11 +373,8 @@ def is_owed(run: Run) -> bool:
     """Whether somebody must see to the run: work, something in flight that must end, or a child that may have ended."""
     if run.ending:
         return False
-    return bool(machine.pending(run)) or any(_is_under_way(action) for action in run.open)
-
-
-def _is_under_way(action: Action) -> bool:
-    return action.is_in_flight or (action.where == "child" and action.handed_over and not action.outcome)
+    # Not everything that is started is pending: what is being cancelled is not, nor what a child works on.
+    return bool(machine.pending(run)) or any(a.started and not a.outcome and a.where != "page" for a in run.open)
 
 
 def _touched(before: Run | None, after: Run) -> list[Action]:
@@ -449,9 +448,13 @@ def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: l
             case ActionStarted():
                 if action := effects.get(event.action_id):
                     yield _fact(after, action, "started", event.at, status="executing")
-            case ActionCompleted() | ActionFailed() | ActionReconciled():
-                if action := effects.get(event.action_id):
+            case ActionCompleted() | ActionFailed() | ActionReconciled() | ActionHandedOver():
+                if (action := effects.get(event.action_id)) and not isinstance(event, ActionHandedOver):
                     yield _fact(after, action, action.outcome.status if action.outcome else "not_done", event.at)
+                yield from _outcomes_by_default(before, after, effects, event.at, asker=event.action_id)
+            case ToolObserved():
+                if action := effects.get(event.action_id):
+                    yield _fact(after, action, "observed", event.at, tool=event.tool)
             case ActionSettled():
                 if action := effects.get(event.action_id):
                     yield _fact(after, action, "settled", event.at, by=event.by)
@@ -462,16 +465,18 @@ def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: l
 
 
 def _outcomes_by_default(
-    before: Run | None, after: Run, effects: dict[ActionId, Action], at: Instant
+    before: Run | None, after: Run, effects: dict[ActionId, Action], at: Instant, asker: str | None = None
 ) -> Iterator[AuditFact]:
-    """Actions that ended because a driver died or a clock ran out, not because somebody reported it."""
+    """Actions that ended because a driver died, a clock ran out or their asker left, not by anybody's report."""
     for action in effects.values():
-        earlier = before.action(action.id) if before else None
-        if action.outcome and action.outcome.at == at and earlier and not earlier.outcome:
-            yield _fact(after, action, action.outcome.status, at)
+        earlier, outcome = before.action(action.id) if before else None, action.outcome
+        if outcome and outcome.at == at and earlier and not earlier.outcome and asker in (None, action.asker):
+            yield _fact(after, action, outcome.status, at)
 
 
-def _fact(run: Run, action: Action, kind: str, at: Instant, *, by: str = "", status: str = "") -> AuditFact:
+def _fact(
+    run: Run, action: Action, kind: str, at: Instant, *, by: str = "", status: str = "", tool: str = ""
+) -> AuditFact:
     outcome, approval, decision = action.outcome, action.approval, action.decision
     return AuditFact(
         at=at,
@@ -481,19 +486,15 @@ def _fact(run: Run, action: Action, kind: str, at: Instant, *, by: str = "", sta
         thread_id=run.thread_id,
         action_id=action.id,
         model_name=run.model,
-        tool_name=action.tool,
+        tool_name=tool or action.tool,
         input=canonical(action.args),
         policy_decision=decision.mode if decision else "",
         approval_id=approval.id if approval else "",
         execution_status=status or action.status,
         error_code=outcome.code if outcome else "",
-        message=_safe(outcome.code) if outcome else "",
+        # A tool's own words may quote its arguments; the audit outlives an erasure, so it keeps none of them.
+        message=outcome.code.replace("_", " ") if outcome else "",
         by=by,
         started_at=action.started.at if action.started else None,
         ended_at=outcome.at if outcome else None,
     )
-
-
-def _safe(code: str) -> str:
-    # A tool's own words may quote its arguments; the audit outlives an erasure, so it keeps none of them.
-    return code.replace("_", " ")

@@ -27,7 +27,6 @@ from pollux.core.events import (
     ActionCompleted,
     ActionFailed,
     ActionHandedOver,
-    ActionNoted,
     ActionReconciled,
     Event,
     FailureKind,
@@ -38,7 +37,7 @@ from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Compressed, Run, evolve
-from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
+from pollux.core.tools import Answered, Reach, Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
 from pollux.engine.ports import Store
@@ -65,8 +64,6 @@ class InstructionsFailed(Exception):
 
 
 Now = Callable[[], Instant]
-Note = Callable[[JSON], Awaitable[None]]
-"""Writes down how far a tool came."""
 FAIR = 256
 """After how many pieces of an answer others have their turn."""
 
@@ -134,7 +131,7 @@ def unfit(run: Run, at: Instant) -> ModelFailed:
     return _failed(run, "protocol", "the model's answer does not fit the conversation", at)
 
 
-async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now, latest: Callable[[], Run]) -> Event:
+async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now, latest: Callable[[], Run]) -> Event:
     """Execute an action whose start is in the journal. `latest` is the run as it is when something went wrong."""
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
@@ -143,7 +140,7 @@ async def run_tool(run: Run, action: Action, tool: Tool, note: Note, now: Now, l
     limit = asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else None
     try:
         async with limit or UNLIMITED:
-            result = await tool.run(context_for(run, action, note), args)
+            result = await tool.run(context_for(run, action, reach), args)
     except TimeoutError as problem:
         if limit is None or not limit.expired():
             return await _after_trouble(run, _noted_since(action, latest()), tool, problem, now)
@@ -179,24 +176,32 @@ async def reconcile(run: Run, action: Action, tool: Tool | None, now: Now) -> Ev
     )
 
 
-def noted(action: Action, value: object, now: Now) -> ActionNoted:
-    """What to record of how far a tool came."""
-    assert action.started is not None
-    epoch, attempt = action.started.epoch, action.started.attempt
-    return ActionNoted(epoch=epoch, action_id=action.id, attempt=attempt, note=plain(value), at=now())
-
-
 def _noted_since(action: Action, latest: Run) -> Action:
     """The action with what its tool noted meanwhile: a look that did not know of it would be wrong."""
     known = latest.action(action.id)
     return evolve(action, note=known.note) if known is not None else action
 
 
-async def _not_now(value: JSON) -> None:
-    raise ToolExecutionError("an action is not under way while its outcome is being looked up")
+class _NotNow:
+    """While an outcome is being looked up, nothing is at work."""
+
+    async def note(self, value: JSON) -> None:
+        raise ToolExecutionError("an action is not under way while its outcome is being looked up")
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        pass
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+        raise ToolExecutionError("a look at an outcome asks for nothing")
+
+    async def observe(self, tool: str, title: str, status: str) -> None:
+        raise ToolExecutionError("a look at an outcome observes nothing")
 
 
-def context_for(run: Run, action: Action, note: Note = _not_now) -> ToolContext:
+_NOT_NOW = _NotNow()
+
+
+def context_for(run: Run, action: Action, reach: Reach = _NOT_NOW) -> ToolContext:
     """What a tool may know about who is asking."""
     return ToolContext(
         user=run.user,
@@ -207,7 +212,7 @@ def context_for(run: Run, action: Action, note: Note = _not_now) -> ToolContext:
         deadline=run.deadline,
         attempt=action.started.attempt if action.started else 1,
         noted=deepcopy(action.note),
-        note=note,
+        reach=reach,
     )
 
 

@@ -7,9 +7,9 @@ from pollux.core.actions import UNKNOWN
 from pollux.core.errors import NotFound, TooNew
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
-from pollux.core.messages import Message
+from pollux.core.messages import JSON, Message
 from pollux.core.policy import Grant
-from pollux.core.run import Action, ApprovalStatus, Run
+from pollux.core.run import Action, ApprovalStatus, Ending, Run
 from pollux.core.thread import Thread
 from pollux.engine.ports import AuditEntry, AuditReport, Recorded, RunRow, Store
 
@@ -131,3 +131,23 @@ class Queries:
             return []
         actions = [action for action in run.actions if action.outcome and action.outcome.code == UNKNOWN]
         return [Question(run, action) for action in reversed(actions)]
+
+
+def told_by(run: Run) -> dict[str, JSON]:
+    """What a run that has ended tells the one whose action it answers."""
+    assert run.ending is not None
+    return {
+        "text": run.text,
+        "seconds": round(max(run.ending.at - run.created_at, 0), 3),
+        "usage": {"input": run.usage.input, "output": run.usage.output},
+        "actions": [
+            {"tool": each.tool, "status": each.status, "approved": each.started is not None, "about": each.preview}
+            for each in run.actions
+        ],
+    }
+
+
+def failure_code(ending: Ending) -> str:
+    """Why the parent's action failed: for the child's own reason, where that is a question to the parent too."""
+    passed_on = ("outcome_unknown", "timeout", "cancelled", "auth_error")
+    return ending.code if ending.code in passed_on else "tool_call_failure"

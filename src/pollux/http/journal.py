@@ -18,7 +18,7 @@ from pollux.asgi.ndjson import NDJSON, SSE, Lines
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.ids import RunId
 from pollux.engine.engine import Engine
-from pollux.engine.feed import Delta, Item
+from pollux.engine.feed import Delta, Item, Output
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import Runtime, as_it_is
 
@@ -51,6 +51,8 @@ def line_of(item: Item) -> dict[str, Any]:
             return {"type": type(event).__name__, "seq": seq, "data": facts}
         case Delta():
             return {"type": KINDS[item.kind], "delta": item.text, "turn": item.turn, "offset": item.offset}
+        case Output():
+            return {"type": "tool_output", "actionId": item.action_id, "stream": item.stream, "text": item.text}
         case _:
             return {"type": "turn_restarted", "turn": item.turn}
 

@@ -20,7 +20,15 @@ class ResultLine(Line, tag="result", frozen=True):
     result: RunView
 
 
+class OutputLine(Line, tag="tool_output", frozen=True):
+    """Something that a tool shows while it works. It is not kept: what counts is in the result."""
+
+    action_id: Id
+    stream: str
+    text: str
+
+
 RUN_LINES = (StatusLine, DeltaLine, ThoughtLine, ToolCallLine, RestartLine, ResultLine, ErrorLine)
 """What the stream of a run is made of."""
-JOURNAL_LINES = (DeltaLine, ThoughtLine, RestartLine, ErrorLine)
+JOURNAL_LINES = (DeltaLine, ThoughtLine, OutputLine, RestartLine, ErrorLine)
 """What a journal's stream holds beside the events themselves."""

@@ -397,7 +397,7 @@ class Agent:
             deadline=context.deadline,
             attempt=context.attempt,
             noted=context.noted,
-            note=context.note,
+            reach=context.reach,
             session_id=context.thread_id,
             cwd=self._setup.cwd,
             transcript=await session.transcript(),

@@ -50,7 +50,7 @@ class Translation:
         elif isinstance(item, Delta):
             self._shown[item.kind] += len(item.text)
             yield events.Content(item.text) if item.kind == "text" else events.Thought(item.text)
-        else:
+        elif isinstance(item, Restarted):
             yield from self._restart(item)
 
     def finished(self) -> events.Finished:

@@ -4,6 +4,7 @@ from typing import Protocol
 
 import pytest
 
+from pollux.core.events import ActionCompleted
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.run import Parent
 from pollux.engine.ports import AuditFact, Change, Store
@@ -123,6 +124,21 @@ class Finding(StoreFixtures):
         assert list(await store.approvals(ADA)) == []
         assert [row.status for row in await store.approvals(ADA, status="approved")] == ["approved"]
         assert [row.status for row in await store.approvals(ADA, status=None)] == ["approved"]
+
+    async def test_a_question_that_a_tool_asked_is_found_until_the_tool_has_ended(self, store: Store):
+        story = await Story("1").start(store)
+        asker = await story.ask(store)
+        await story.resolve(store, asker)
+        asked = await story.ask_for(store, asker, to="eve@example.org")
+        assert asked.approval
+        assert [row.approval_id for row in await store.approvals(ADA)] == [asked.approval.id]
+        await story.commit(
+            store, ActionCompleted(epoch=1, action_id=asker.id, attempt=1, result="all done", at=story.at)
+        )
+        assert list(await store.approvals(ADA)) == []
+        rows = {row.approval_id: row.status for row in await store.approvals(ADA, status=None)}
+        assert rows[asked.approval.id] == "withdrawn"
+        assert await store.run(story.run_id) == story.run
 
     async def test_children_are_found_by_their_parent(self, store: Store):
         parent = await Story("1").start(store)

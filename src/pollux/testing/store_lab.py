@@ -1,5 +1,6 @@
 """What the store suite works with: a run's story told commit by commit, and one sample of every event."""
 
+from dataclasses import replace
 from typing import Any
 
 from pollux.core.canonical import digest
@@ -27,6 +28,7 @@ from pollux.core.events import (
     RunFailed,
     RunStarted,
     TimeReached,
+    ToolObserved,
 )
 from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId
 from pollux.core.machine import conclude, step
@@ -45,6 +47,7 @@ from pollux.core.run import (
     Start,
     action_id,
     approval_id,
+    asked_id,
 )
 from pollux.core.thread import (
     MessagesImported,
@@ -166,6 +169,20 @@ class Story:
             store, ActionCompleted(epoch=epoch, action_id=action.id, attempt=1, result=result, at=self.at)
         )
 
+    async def ask_for(self, store: Store, asker: Action, **args: Any) -> Action:
+        """A tool begins its work, an agent in it does something by itself, and asks for a mail."""
+        epoch, at = self.run.epoch, self.at
+        action = question_of(self.run, asker, args, at=at)
+        await self.commit(store, ActionStarted(epoch=epoch, action_id=asker.id, attempt=1, at=at))
+        await self.commit(
+            store,
+            ToolObserved(
+                epoch=epoch, action_id=asker.id, tool="agent:read", title="read it", status="completed", at=at
+            ),
+            ActionDecided(epoch=epoch, action=action, at=at),
+        )
+        return action
+
     async def finish(self, store: Store, text: str = "done") -> None:
         """Call the model once more and end with its answer."""
         run = self.run
@@ -206,9 +223,15 @@ def thread_change(thread: Thread | None, *events: ThreadEvent, messages: tuple[M
     return Change(thread=after, thread_events=events, first_message=first, messages=messages)
 
 
-def question(run: Run, call: ToolCall, *, at: float = NOON) -> Action:
+def question_of(run: Run, asker: Action, args: dict[str, Any], *, at: float = NOON) -> Action:
+    """The action that asks a person about the first call that another one asks for."""
+    call, name = ToolCall(f"{asker.call.id}-1", "send_mail", args), asked_id(asker.id, 1)
+    return replace(question(run, call, at=at, name=name), asker=asker.id)
+
+
+def question(run: Run, call: ToolCall, *, at: float = NOON, name: ActionId | None = None) -> Action:
     """The action that asks a person about a call."""
-    action = action_id(run.id, run.turn, 0)
+    action = name or action_id(run.id, run.turn, 0)
     args_hash, schema_hash = digest(call.args), digest("schema")
     approval = Approval(approval_id(action), args_hash, schema_hash, "it acts", "a mail", at, at + 300)
     return Action(
@@ -278,6 +301,9 @@ _ACTION = Action(
     unhappened=True,
     outcome=Outcome("failed", {"error": "gone"}, NOON + 3, "page_gone", "gone"),
     edited_by="ada",
+    asker="act_1_0.0",
+    asked=3,
+    observed=2,
 )  # fmt: skip
 
 _PAGE = Page(
@@ -322,6 +348,9 @@ EVERY_EVENT: tuple[Event, ...] = (
     CallRefused(epoch=1, call_id="c1", code="auth_error", message="connect", connect_url="/connect", at=NOON),
     ActionStarted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, deadline=NOON + 9, at=NOON),
     ActionNoted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, note={"draft": "d1"}, at=NOON),
+    ToolObserved(
+        epoch=1, action_id=ActionId("act_1_1.0"), tool="agent:read", title="read notes.txt", status="failed", at=NOON
+    ),
     ActionHandedOver(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, at=NOON),
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result={"id": 5, "ok": [True]}, at=NOON),
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result=None, at=NOON),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pollux.core.errors import Conflict, NotFound, StoreError
-from pollux.core.events import CancelRequested
+from pollux.core.events import CancelRequested, RunClaimed
 from pollux.core.ids import ThreadId
 from pollux.core.thread import (
     ThreadErased,
@@ -90,6 +90,25 @@ class Lasting(StoreFixtures):
         assert (report.valid, report.entries, report.head, report.problems) == (
             True, len(entries), entries[-1].hash, (),
         )  # fmt: skip
+
+    async def test_the_audit_tells_what_was_observed_and_how_what_was_asked_for_ended_and_outlives_its_words(
+        self, store: Store
+    ):
+        story = await Story("1").start(store)
+        asker = await story.ask(store)
+        await story.resolve(store, asker)
+        asked = await story.ask_for(store, asker, to="eve@example.org")
+        await story.commit(store, RunClaimed(epoch=2, driver="drv_other", at=story.at + 1))
+        lines = [(entry.action_id, entry.kind, entry.error_code) for entry in await store.audit()][3:]
+        assert lines == [
+            (asker.id, "observed", ""),
+            (asked.id, "decided", ""),
+            (asked.id, "failed", "withdrawn"),
+            (asker.id, "failed", "outcome_unknown"),
+        ]
+        await _erase(store, story)
+        assert "read it" not in repr(await store.audit())
+        assert (await store.verify_audit()).valid
 
     async def test_the_audit_keeps_arguments_only_as_a_keyed_digest(self, store: Store):
         await tell_all(store, Story("1"), to="bob@example.org")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
 import msgspec
@@ -30,6 +31,7 @@ CONTENT: dict[str, tuple[str, ...]] = {
     "ActionCompleted": ("result",),
     "ActionFailed": ("message",),
     "ActionNoted": ("note",),
+    "ToolObserved": ("title",),
     "ActionReconciled": ("result", "detail"),
     "ApprovalResolved": ("feedback",),
     "HistoryCompressed": ("compressed",),
@@ -166,12 +168,13 @@ def _members(cls: type[Any]) -> tuple[tuple[str, bool], ...]:
 def _says_nothing_new(event: Event | ThreadEvent) -> bool:
     """Whether any version reads it. Most events are of this kind, and are not looked at more closely."""
     news = _news_of(type(event))
-    return news is not None and all(getattr(event, name) == default for name, default in news)
+    return news is not None and all(read(event) == default for read, default in news)
 
 
 @cache
-def _news_of(cls: type[Any]) -> tuple[tuple[str, object], ...] | None:
-    return _VERSIONS.news_of(cls)
+def _news_of(cls: type[Any]) -> tuple[tuple[Callable[[Any], object], object], ...] | None:
+    news = _VERSIONS.news_of(cls)
+    return None if news is None else tuple((attrgetter(name), default) for name, default in news)
 
 
 @cache

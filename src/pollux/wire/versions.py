@@ -18,6 +18,11 @@ SINCE: Mapping[str, int] = {
     "ToolSpec": 2,
     "RunStarted.page": 2,
     "RunStarted.keep_seconds": 2,
+    "ToolObserved": 3,
+    "Action.asker": 3,
+    "Action.asked": 3,
+    "Action.observed": 3,
+    "ModelFailed.kind=block": 3,
 }
 """What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
 version that code must have to meet it. A field counts where it is not at its default. What older code may pass over
@@ -42,16 +47,28 @@ class Versions:
         return need(event) if need else FIRST
 
     def news_of(self, cls: type[Any]) -> tuple[tuple[str, object], ...] | None:
-        """The members in which alone an event of this kind can say something new, with their defaults; None: look."""
+        """The members in which alone an event of this kind can say something new, with their defaults; None: look.
+
+        Members of its own records are named with a dot.
+        """
         if cls.__name__ in self._since:
             return None
         hints, news = get_type_hints(cls), list[tuple[str, object]]()
         for each in fields(cls):
+            hint = hints[each.name]
             if f"{cls.__name__}.{each.name}" in self._since:
                 news.append((each.name, _default_of(each)))
-            elif self._member(cls, each, hints[each.name]):
-                return None
+            elif self._member(cls, each, hint):
+                is_record = is_dataclass(hint) and not self._words_in(hint)
+                inner = self.news_of(cast("type[Any]", hint)) if is_record else None
+                if inner is None:
+                    return None
+                news += [(f"{each.name}.{name}", default) for name, default in inner]
         return tuple(news)
+
+    def _words_in(self, cls: Any) -> bool:
+        """Whether a record of this type can say something new by one word of several."""
+        return any(name.startswith(f"{cls.__name__}.") and "=" in name for name in self._since)
 
     def _need(self, hint: Any) -> Need | None:
         """What a value of this type needs; None where it is never more than the first version."""
