@@ -10,6 +10,7 @@ import {
 import type { Question } from "@pollux/protocol";
 import { createRef, render } from "preact";
 import { Highlight } from "./highlight";
+import { Stage } from "./stage";
 import { type Strings, stringsFor, worded } from "./strings";
 import css from "./style.css";
 import { Chat } from "./view/chat";
@@ -44,10 +45,15 @@ let connect: Connect | null = null;
 let sheet: CSSStyleSheet | null = null;
 
 export class PolluxChat extends HTMLElement {
-  static readonly observedAttributes = ["data-mode", "data-lang", "data-theme", "data-placement"];
+  static readonly observedAttributes = [
+    ...["data-mode", "data-lang", "data-theme", "data-placement", "data-user-token", "hidden"],
+  ];
 
   readonly #root: HTMLElement;
   readonly #highlight: Highlight;
+  readonly #stage: Stage;
+  /** Keeps the place of a chat in the page while it is shown above. */
+  readonly #hole: HTMLElement;
   readonly #field = createRef<HTMLTextAreaElement>();
   #wiring: Wiring | null = null;
   #unsubscribe: (() => void) | null = null;
@@ -57,6 +63,8 @@ export class PolluxChat extends HTMLElement {
   #draft = "";
   #isOpen = true;
   #isExpanded = false;
+  /** Whether a chat that lies in the page is shown above it, because its question could not be seen there. */
+  #isLifted = false;
   #isTold = true;
   #frame = 0;
 
@@ -74,6 +82,13 @@ export class PolluxChat extends HTMLElement {
     this.#root.addEventListener("keydown", this.#pressed);
     this.#root.addEventListener("focusin", () => this.#wiring?.prepare?.(), { once: true });
     shadow.appendChild(this.#root);
+    this.#hole = this.ownerDocument.createElement("div");
+    this.#stage = new Stage(this, shadow, this.#root, {
+      // What lies in the page is out of use with the page, unless somebody is needed.
+      mayLeave: () => this.#isFloating || this.#isBusy,
+      leaving: () => this.#keepPlace(!this.#isFloating),
+      moved: () => this.#place(),
+    });
     this.#highlight = new Highlight(shadow);
   }
 
@@ -188,10 +203,13 @@ export class PolluxChat extends HTMLElement {
     window.addEventListener("pageshow", this.#shownAgain);
     this.#read();
     this.#draw();
+    this.#stage.open();
+    this.#stage.follow();
   }
 
   disconnectedCallback(): void {
     window.removeEventListener("pageshow", this.#shownAgain);
+    this.#stage.close();
     this.#unsubscribe?.();
     this.#unsubscribe = null;
     cancelAnimationFrame(this.#frame);
@@ -202,7 +220,24 @@ export class PolluxChat extends HTMLElement {
 
   attributeChangedCallback(name: string): void {
     if (name === "data-mode") this.#isExpanded = this.dataset.mode === "full";
-    if (this.isConnected) this.#read();
+    if (!this.isConnected) return;
+    if (name === "data-user-token") this.#reconnect();
+    this.#read();
+  }
+
+  /** The page says that somebody else is there now, or the same person with a new token. */
+  static renew(chat: PolluxChat): void {
+    if (chat.isConnected) chat.#reconnect();
+  }
+
+  #reconnect(): void {
+    const wiring = connect?.(this) ?? null;
+    if (wiring?.conversation === this.#wiring?.conversation) return;
+    this.#unsubscribe?.();
+    this.#wiring = null;
+    // Nor what the other person was about to say.
+    this.#draft = "";
+    this.#listen();
   }
 
   /** Wire it up where it is not, and hear what is said. */
@@ -230,6 +265,10 @@ export class PolluxChat extends HTMLElement {
     return this.dataset.placement !== "inline";
   }
 
+  get #isBusy(): boolean {
+    return this.#chat.isLoading || this.#chat.approvals.length > 0;
+  }
+
   #canSend(text: string): boolean {
     return text.trim() !== "" && !this.#chat.isLoading && this.#chat.approvals.length === 0;
   }
@@ -241,7 +280,7 @@ export class PolluxChat extends HTMLElement {
   #setOpen(isOpen: boolean): void {
     if (isOpen === this.#isOpen || !this.#isFloating) return;
     // Focus stays where the visitor is; when that was with us, it stays with us.
-    const isHere = this.shadowRoot?.activeElement != null;
+    const isHere = this.#stage.focused !== null;
     this.#isOpen = isOpen;
     this.#changed();
     this.#draw();
@@ -271,6 +310,8 @@ export class PolluxChat extends HTMLElement {
     this.#highlight.point((step?.ref && this.#wiring?.locate?.(step.ref)) || null);
     // A question that nobody sees would only expire.
     if (chat.approvals.length > before.approvals.length && this.#isFloating) this.#isOpen = true;
+    if (chat.approvals.length === 0) this.#isLifted = false;
+    if (this.#stage.isBlocked && !this.#stage.isAway) this.#stage.follow();
     this.#changed();
   }
 
@@ -292,7 +333,7 @@ export class PolluxChat extends HTMLElement {
     if (!this.isConnected) return;
     this.#place();
     const asked = this.#root.querySelectorAll(".approval").length;
-    const isHere = this.shadowRoot?.activeElement != null;
+    const isHere = this.#stage.focused !== null;
     render(
       <Chat
         chat={this.#chat}
@@ -320,6 +361,7 @@ export class PolluxChat extends HTMLElement {
         onOpen={() => this.open()}
         onClose={() => this.close()}
         onAnswer={this.#answered}
+        onRaise={this.#raise}
       />,
       this.#root,
     );
@@ -330,18 +372,36 @@ export class PolluxChat extends HTMLElement {
     const root = this.#root;
     const language = this.dataset.lang ?? "";
     root.dataset.theme = this.dataset.theme ?? "";
-    root.dataset.placement = this.#isFloating ? "corner" : "inline";
     root.dir = this.closest("[dir]")?.getAttribute("dir") === "rtl" ? "rtl" : "ltr";
     if (language) root.lang = language;
+    const isAbove = this.#isFloating || this.#isLifted || this.#stage.isAway;
+    this.#keepPlace(isAbove && !this.#isFloating);
+    root.dataset.placement = isAbove ? "corner" : "inline";
     // In the top layer nothing of the page covers it, whatever its z-index.
-    root.popover = this.#isFloating ? "manual" : null;
-    if (this.#isFloating && !root.matches(":popover-open")) root.showPopover();
+    root.popover = isAbove ? "manual" : null;
+    if (isAbove && root.isConnected && !root.matches(":popover-open")) root.showPopover();
+    this.#stage.dress();
   }
+
+  /** The page around a chat that is shown above it stays as it was. */
+  #keepPlace(isAbove: boolean): void {
+    if (isAbove === this.#hole.isConnected) return;
+    if (!isAbove) return void this.#hole.parentNode?.removeChild(this.#hole);
+    this.#hole.style.setProperty("block-size", `${this.getBoundingClientRect().height}px`);
+    this.shadowRoot?.appendChild(this.#hole);
+  }
+
+  /** Above all that the page laid over it. */
+  #raise = (isWanted: boolean): void => {
+    if (isWanted && !this.#isFloating) this.#isLifted = true;
+    this.#place();
+    this.#stage.raise();
+  };
 
   /** To Deny when a question comes up, and back to the field after the last; never away from the page. */
   #moveFocus(asked: number, wasHere: boolean): void {
     const denials = this.#root.querySelectorAll<HTMLButtonElement>('.deny[aria-disabled="false"]');
-    const isHere = this.shadowRoot?.activeElement != null;
+    const isHere = this.#stage.focused !== null;
     const isWriting = this.#draft !== "" && isHere;
     if (denials.length > 0 && wasHere && !isWriting && (denials.length > asked || !isHere))
       denials[0]?.focus();
@@ -358,6 +418,8 @@ export class PolluxChat extends HTMLElement {
 
   #pressed = (event: KeyboardEvent): void => {
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    // With nothing to stop or to close here, it is the page's.
+    if (!this.#chat.isLoading && !(this.#isOpen && this.#isFloating)) return;
     event.preventDefault();
     if (this.#chat.isLoading) this.#stopped();
     else this.close();

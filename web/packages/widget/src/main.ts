@@ -1,11 +1,11 @@
 /** The script for pages: it makes `<pollux-chat>` known, and puts one into a page that has none. */
 
 import { recordedListeners, recordListeners } from "@pollux/automation";
-import { type Conversation, createConversation, type Shelf } from "@pollux/client";
-import { define, type PolluxChat, type Wiring } from "./element";
+import { define, PolluxChat, type Wiring } from "./element";
 import { late } from "./late";
 import { pagePort } from "./page-port";
 import { ownTag, SETTINGS, type Tag } from "./script";
+import { Talks } from "./talks";
 
 // The second time there is nothing left to do, unless the page was written anew.
 if (customElements.get("pollux-chat")) putInto(ownTag(document));
@@ -16,29 +16,17 @@ function start(tag: Tag): void {
   recordListeners();
   const automation = late(tag.base, document, { listeners: recordedListeners() });
   const page = pagePort(automation, window);
-  const shelf = shelfOf(window);
-  /** Two elements for one agent show one conversation. */
-  const conversations = new Map<string, Conversation>();
+  const talks = new Talks<PolluxChat>({ base: tag.base, page, shelf: shelfOf(window) });
 
   // Before any element hears of it: what the browser had kept is older than what is on the shelf.
   window.addEventListener("pageshow", ({ persisted }) => {
-    if (persisted) conversations.clear();
+    if (persisted) talks.forget();
   });
-
-  const converse = (profile: string, userToken: string): Conversation =>
-    createConversation({
-      base: tag.base,
-      page,
-      ...(profile && { profile }),
-      ...(userToken && { userToken }),
-      ...(shelf && { shelf }),
-    });
 
   const connect = (chat: PolluxChat): Wiring => {
     const profile = chat.dataset.profile ?? tag.settings.profile ?? "";
-    const userToken = chat.dataset.userToken ?? tag.settings.userToken ?? "";
-    const conversation = conversations.get(profile) ?? converse(profile, userToken);
-    conversations.set(profile, conversation);
+    const userToken = chat.dataset.userToken ?? tag.script?.dataset.userToken ?? "";
+    const conversation = talks.of(chat, profile, userToken);
     // Whoever goes to write will want it in a moment. If it cannot be had, sending tries again.
     return { conversation, locate, prepare: () => void automation().catch(() => {}) };
   };
@@ -50,6 +38,10 @@ function start(tag: Tag): void {
 
   define(connect);
   putInto(tag);
+  if (tag.script)
+    new MutationObserver(() => talks.chats.forEach(PolluxChat.renew)).observe(tag.script, {
+      attributeFilter: ["data-user-token"],
+    });
 }
 
 function putInto(tag: Tag): void {
@@ -75,7 +67,7 @@ function whenParsed(act: () => void): void {
 }
 
 /** Where the conversation is kept, unless the browser forbids it. */
-function shelfOf(window: Window): Shelf | null {
+function shelfOf(window: Window): Storage | null {
   try {
     return window.sessionStorage;
   } catch {

@@ -4,6 +4,8 @@
 export const SETTINGS = ["profile", "mode", "userToken", "lang", "theme", "launcher", "placement"] as const;
 
 export interface Tag {
+  /** The tag itself, to be asked for a token that the page renews. */
+  readonly script: HTMLScriptElement | null;
   /** The server's address, without a slash at its end. */
   readonly base: string;
   readonly settings: { readonly [name in (typeof SETTINGS)[number]]?: string };
@@ -12,13 +14,13 @@ export interface Tag {
 /** Read the tag of the script that runs now. To be asked while it is first run, not later. */
 export function ownTag(document: Document): Tag {
   const script = current(document);
-  if (!script) return { base: "", settings: {} };
+  if (!script) return { script, base: "", settings: {} };
   const settings: { [name: string]: string } = {};
   for (const name of SETTINGS) {
     const value = script.dataset[name];
     if (value !== undefined) settings[name] = value;
   }
-  return { base: baseOf(script.src, document.baseURI), settings };
+  return { script, base: baseOf(script.src, document.baseURI), settings };
 }
 
 /** The folder that the script lies in. */

@@ -51,6 +51,10 @@ const english = {
   expires: "Expires in {}",
   expired: "Time is up: it is not done.",
   sending: "Your answer is on its way…",
+  covered: "Something of the page lies over this question, so it cannot be approved.",
+  raise: "Show it in front",
+  tooSoon: "That was too soon to be sure. Press again.",
+  unreadable: "What exactly would be done is not told, so it can only be denied.",
 };
 
 type Words = { readonly [name in keyof typeof english]: string };
@@ -109,6 +113,10 @@ const german: Words = {
   expires: "Läuft ab in {}",
   expired: "Die Zeit ist um: Es geschieht nicht.",
   sending: "Deine Antwort ist unterwegs…",
+  covered: "Etwas von der Seite liegt über dieser Frage, deshalb lässt sie sich nicht erlauben.",
+  raise: "Nach vorn holen",
+  tooSoon: "Das war zu früh, um sicher zu sein. Drück noch einmal.",
+  unreadable: "Was genau geschehen würde, ist nicht bekannt. Es lässt sich nur ablehnen.",
 };
 
 const germanCodes = {

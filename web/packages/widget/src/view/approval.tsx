@@ -1,49 +1,81 @@
 /** A question before something is done: what exactly, for how long, and Deny nearest to hand.
 
-Approving takes a deliberate act of a person. It is not possible in the first moments, when a key or a click may have
-been meant for something else; not by a key that is held down; and not by clicks that a script makes up. */
+Approving takes a deliberate act of a person (press.ts), who has had the question in full view for a moment (sight.ts). A
+key or a click that was meant for something else approves nothing, nor do clicks that a script makes up. */
 
 import type { Decision, Json } from "@pollux/client";
 import type { Question } from "@pollux/protocol";
-import { Component, type VNode } from "preact";
+import { Component, createRef, type VNode } from "preact";
 import { exact, remaining, rows, visible } from "../exact";
 import { filled, type Strings } from "../strings";
 import { Icon } from "./icons";
+import { Press, type Pressed } from "./press";
 import { Scroll } from "./scroll";
+import { type Sight, Watch } from "./sight";
 
-/** How long nothing can be approved after the question came up. */
+/** How long nothing can be approved after the question came up, or after something lay over it. */
 const ARMING_MS = 700;
+const NEVER = Number.POSITIVE_INFINITY;
+/** As often as this it comes before what covers it by itself; then the visitor has to say so. */
+const MOST_RAISES = 5;
 
 interface Props {
   readonly question: Question;
   readonly strings: Strings;
   /** Settles when the answer is taken, or could not be. */
   readonly onAnswer: (question: Question, decision: Decision) => Promise<void>;
+  /** Show it above what covers it. */
+  readonly onRaise: (isWanted: boolean) => void;
 }
 
 interface State {
   readonly isArmed: boolean;
+  readonly isCovered: boolean;
+  /** Whether a key was pressed that may have been meant for something else. */
+  readonly isTooSoon: boolean;
   readonly isAnswered: boolean;
   readonly left: number;
 }
 
 export class Approval extends Component<Props, State> {
-  override state: State = { isArmed: false, isAnswered: false, left: timeLeft(this.props.question) };
+  override state: State = {
+    ...{ isArmed: false, isCovered: false, isTooSoon: false, isAnswered: false },
+    left: timeLeft(this.props.question),
+  };
+  readonly #card = createRef<HTMLDivElement>();
+  readonly #once = this.#press("approve_once");
+  readonly #always = this.#press("approve_and_always_allow_recipient");
+  #watch: Watch | null = null;
+  /** Since when nothing lies over it. */
+  #openAt = NEVER;
+  /** What is said of it keeps its place: were the button to move, it might be covered again. */
+  #wasCovered = false;
+  #raises = 0;
   #arming = 0;
   #clock = 0;
 
   override componentDidMount(): void {
-    this.#arming = window.setTimeout(() => this.setState({ isArmed: true }), ARMING_MS);
+    this.#arm();
+    const card = this.#card.current;
+    const button = card?.querySelector(".approve");
+    if (card && button) {
+      const texts = [...card.querySelectorAll(".preview, .arguments > .scroll, .reason, .always")];
+      this.#watch = new Watch(button, texts, this.#sees);
+    }
     this.#clock = window.setInterval(() => this.setState({ left: timeLeft(this.props.question) }), 1000);
   }
 
   override componentWillUnmount(): void {
+    this.#watch?.stop();
     clearTimeout(this.#arming);
     clearInterval(this.#clock);
   }
 
-  override render({ question, strings }: Props, { isArmed, isAnswered, left }: State): VNode {
+  override render({ question, strings }: Props, state: State): VNode {
+    const { isArmed, isCovered, isTooSoon, isAnswered, left } = state;
     const isOver = isAnswered || left <= 0;
+    const args = argumentsOf(question);
+    const isReady = !isOver && isArmed && args !== null;
     const title = `question-${question.id}`;
     const said = isAnswered
       ? strings.sending
@@ -53,22 +85,39 @@ export class Approval extends Component<Props, State> {
     const subjects = subjectsOf(question);
     return (
       // biome-ignore lint/a11y/useSemanticElements: no field set, there is no field in it.
-      <div class="approval" role="group" aria-labelledby={title}>
+      <div ref={this.#card} class="approval" role="group" aria-labelledby={title}>
         <p id={title} class="approval-title">
           <Icon name="lock" />
           {strings.question}
         </p>
+        <div class={this.#wasCovered && !isCovered ? "cover over" : "cover"}>
+          <p class="covered" role="status">
+            {this.#wasCovered ? strings.covered : ""}
+          </p>
+          {this.#wasCovered && (
+            <button type="button" class="raise" onClick={this.#raise}>
+              {strings.raise}
+            </button>
+          )}
+        </div>
         <p class="preview" dir="auto">
-          {visible(question.preview || question.tool)}
+          {visible(String(question.preview || question.tool))}
         </p>
-        <Arguments args={question.args as { [name: string]: Json }} tool={question.tool} strings={strings} />
+        {args ? (
+          <Arguments args={args} tool={question.tool} strings={strings} />
+        ) : (
+          <p class="reason">{strings.unreadable}</p>
+        )}
         {question.reason && (
           <p class="reason" dir="auto">
-            {strings.reason}: {visible(question.reason)}
+            {strings.reason}: {visible(String(question.reason))}
           </p>
         )}
         <p class="time" role="timer" aria-live="off">
           {said}
+        </p>
+        <p class="soon" role="status">
+          {isTooSoon && !isOver ? strings.tooSoon : ""}
         </p>
         <div class="choices">
           {/* Not disabled: that would lose the focus of who has just pressed it. */}
@@ -80,23 +129,11 @@ export class Approval extends Component<Props, State> {
           >
             {strings.deny}
           </button>
-          <button
-            type="button"
-            class="approve"
-            aria-disabled={isOver || !isArmed}
-            onKeyDown={refuseRepeats}
-            onClick={(event) => this.#approve(event, "approve_once")}
-          >
+          <button type="button" class="approve" aria-disabled={!isReady} {...this.#once.on}>
             {strings.approve}
           </button>
           {subjects.length > 0 && (
-            <button
-              type="button"
-              class="always"
-              aria-disabled={isOver || !isArmed}
-              onKeyDown={refuseRepeats}
-              onClick={(event) => this.#approve(event, "approve_and_always_allow_recipient")}
-            >
+            <button type="button" class="always" aria-disabled={!isReady} {...this.#always.on}>
               {filled(strings.always, visible(subjects.join(", ")))}
             </button>
           )}
@@ -105,8 +142,48 @@ export class Approval extends Component<Props, State> {
     );
   }
 
-  #approve(event: Event, decision: Decision): void {
-    if (event.isTrusted && this.state.isArmed) void this.#answer(decision);
+  #press(decision: Decision): Press {
+    return new Press(
+      (press) => this.#pressed(press, decision),
+      () => this.state.isArmed && this.setState({ isTooSoon: true }),
+    );
+  }
+
+  #pressed({ at }: Pressed, decision: Decision): void {
+    if (!this.state.isArmed || at - this.#openAt < ARMING_MS || !argumentsOf(this.props.question)) return;
+    if (this.#watch?.isClear()) return void this.#answer(decision);
+    // Half of it is out of view.
+    this.#card.current?.querySelector(".approve")?.scrollIntoView({ block: "nearest" });
+    this.setState({ isTooSoon: true });
+  }
+
+  #sees = (sight: Sight): void => {
+    const isCovered = sight === "covered";
+    this.#wasCovered ||= isCovered;
+    if (isCovered) this.#disarm();
+    else if (this.#openAt === NEVER) this.#arm();
+    this.setState({ isCovered });
+    if (isCovered && this.#raises++ < MOST_RAISES) this.props.onRaise(false);
+  };
+
+  #raise = (): void => {
+    this.props.onRaise(true);
+    // This button will be out of sight.
+    this.#card.current?.querySelector<HTMLElement>(".deny")?.focus();
+  };
+
+  #arm(): void {
+    this.#openAt = performance.now();
+    this.#arming = window.setTimeout(() => {
+      this.#raises = 0;
+      this.setState({ isArmed: true });
+    }, ARMING_MS);
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#arming);
+    this.#openAt = NEVER;
+    this.setState({ isArmed: false, isTooSoon: false });
   }
 
   async #answer(decision: Decision): Promise<void> {
@@ -153,15 +230,18 @@ function Arguments(props: { args: { [name: string]: Json }; tool: string; string
   );
 }
 
-function refuseRepeats(event: KeyboardEvent): void {
-  if (event.repeat) event.preventDefault();
+/** Milliseconds. A question that does not say when it ends has ended. */
+function timeLeft(question: Question): number {
+  return Date.parse(question.expiresAt) - Date.now() || 0;
 }
 
-function timeLeft(question: Question): number {
-  return Date.parse(question.expiresAt) - Date.now();
+/** What exactly would be done; null where that cannot be told, so that nobody can agree to it. */
+function argumentsOf({ args }: Question): { [name: string]: Json } | null {
+  const isTold = typeof args === "object" && args !== null && !Array.isArray(args);
+  return isTold ? (args as { [name: string]: Json }) : null;
 }
 
 /** Whom it may be allowed for once and for all, where the server offers that. */
 function subjectsOf(question: Question & { readonly subjects?: readonly string[] }): readonly string[] {
-  return question.subjects ?? [];
+  return Array.isArray(question.subjects) ? question.subjects : [];
 }

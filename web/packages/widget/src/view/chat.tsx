@@ -28,6 +28,8 @@ export interface ChatProps {
   readonly onOpen: () => void;
   readonly onClose: () => void;
   readonly onAnswer: (question: Question, decision: Decision) => Promise<void>;
+  /** Show it above what covers it: by itself, or because somebody wants it. */
+  readonly onRaise: (isWanted: boolean) => void;
 }
 
 export function Chat(props: ChatProps): VNode {
@@ -65,7 +67,13 @@ function Panel(props: ChatProps): VNode {
       {chat.approvals.length > 0 && (
         <div class="approvals">
           {chat.approvals.map((question) => (
-            <Approval key={question.id} question={question} strings={strings} onAnswer={props.onAnswer} />
+            <Approval
+              key={question.id}
+              question={question}
+              strings={strings}
+              onAnswer={props.onAnswer}
+              onRaise={props.onRaise}
+            />
           ))}
         </div>
       )}
