@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from pollux.config import ConfigError, ProviderName, Settings, explain_missing, model_ref
 from pollux.core.errors import MissingCredential, ValidationError
@@ -20,7 +20,7 @@ from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
-from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider
+from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider, Providers
 from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Clock, Dispatcher, Store
 from pollux.engine.system import SystemClock
@@ -51,7 +51,7 @@ async def running_engine(
     rules: Sequence[Rule] = (),
     instruct: Instruct = fixed_instructions,
     store: Store | None = None,
-    providers: "Registry | Fixed | None" = None,
+    providers: "Opened | None" = None,
     dispatcher: Dispatcher | None = None,
 ) -> AsyncGenerator[Engine]:
     """An engine on the configured store with the configured providers, closed at the end."""
@@ -74,7 +74,7 @@ async def running_engine(
 
 def make_engine(
     store: Store,
-    providers: "Registry | Fixed",
+    providers: Providers,
     *,
     tools: Iterable[Tool] = (),
     profiles: Mapping[str, Profile] | None = None,
@@ -334,6 +334,12 @@ def _put_first(path: Path, content: bytes) -> bool:
     finally:
         draft.unlink()
     return True
+
+
+class Opened(Providers, Protocol):
+    """Providers that hold something open."""
+
+    async def close(self) -> None: ...
 
 
 class Registry:

@@ -95,6 +95,10 @@ async def test_what_a_tool_does_beside_returning_goes_through_its_reach():
 
 async def test_a_tool_that_is_called_without_an_action_may_talk_and_nothing_else():
     CONTEXT.tell("half way")
-    for refused in (CONTEXT.note(1), CONTEXT.ask("send_mail", {}), CONTEXT.observe("agent:read", "", "")):
+    for refused in (
+        lambda: CONTEXT.note(1),
+        lambda: CONTEXT.ask("send_mail", {}),
+        lambda: CONTEXT.observe("agent:read", "", ""),
+    ):
         with pytest.raises(RuntimeError, match="there is no action here"):
-            await refused
+            await refused()

@@ -20,6 +20,7 @@ COMMANDS = {
     "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),
     "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
     "audit": ("pollux.cli.audit", "list, verify or export what was done"),
+    "runbook": ("pollux.cli.runbook", "check, run or resume runbooks, with agent blocks"),
     "models": ("pollux.cli.models", "list the models of a provider"),
     "keys": ("pollux.cli.keys", "make a new key to seal with, and seal everything anew"),
     "setup": ("pollux.cli.setup", "write a configuration to fill in"),

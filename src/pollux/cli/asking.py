@@ -34,7 +34,7 @@ class Terminal:
             sys.stderr.write(folded(described(question), columns_of(sys.stderr)))
             # What was typed before the question was there is no answer to it.
             _forget_typed()
-            return answer_of(await _line(QUESTION) or "")
+            return answer_of(await ask_line(QUESTION) or "")
 
 
 def answer_of(word: str) -> Answer:
@@ -70,7 +70,8 @@ def _forget_typed() -> None:
         termios.tcflush(0, termios.TCIFLUSH)
 
 
-async def _line(prompt: str) -> str | None:
+async def ask_line(prompt: str) -> str | None:
+    """What is typed next; None at the end of the input."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
     loop = asyncio.get_running_loop()

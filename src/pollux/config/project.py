@@ -1,8 +1,8 @@
 """What the configuration files say about rights, and how far a file found in a workspace is believed.
 
 The law: a `pollux.toml` found by search only narrows. What widens (tools, actions, profiles, rules that allow, what
-pages may do) counts from the file named by `--config` or `POLLUX_CONFIG`, or once a person accepted the file as it
-stands. Acceptance is pinned by hash, so a changed file has to be accepted again.
+pages may do, whom runbooks start) counts from the file named by `--config` or `POLLUX_CONFIG`, or once a person
+accepted the file as it stands. Acceptance is pinned by hash, so a changed file has to be accepted again.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pollux.config.files import ConfigError, read_bytes
-from pollux.config.rights import NO_RIGHTS, Rights, parse_rights
+from pollux.config.rights import NO_RIGHTS, Rights, WrittenRunbooks, parse_rights
 from pollux.config.settings import Settings
 from pollux.config.sources import SECTIONS, ConfigFile, where_it_stands
 from pollux.core.frozen import frozen
@@ -89,6 +89,7 @@ def _narrowed(asked: Rights) -> tuple[Rights, list[LeftOut]]:
     left_out += [LeftOut(f"page origin {origin}", reason) for origin in asked.page_origins]
     left_out += [LeftOut(f"page plugin {folder}", reason) for folder in asked.page_plugins]
     left_out += [LeftOut(f"page profile {name}", reason) for name in asked.page_profiles]
+    left_out += [LeftOut("runbooks", reason)] if asked.runbooks != WrittenRunbooks() else []
     rules = tuple(_only_stricter(rule) for rule in asked.rules if rule.decision != "allow")
     return Rights(rules=rules, limits=asked.limits), left_out
 
@@ -104,6 +105,8 @@ def _merged(own: Rights, asked: Rights) -> tuple[Rights, list[LeftOut]]:
     shadowed = [LeftOut(f"tools.{name}", reason) for name in asked.tools if name in own.tools]
     shadowed += [LeftOut(f"actions.{name}", reason) for name in asked.actions if name in own.actions]
     shadowed += [LeftOut(f"profiles.{name}", reason) for name in asked.profiles if name in own.profiles]
+    agents = asked.runbooks.agents
+    shadowed += [LeftOut(f"runbooks.agents.{name}", reason) for name in agents if name in own.runbooks.agents]
     limits = {name: min(own.limits.get(name, bound), bound) for name, bound in asked.limits.items()}
     merged = Rights(
         tools={**asked.tools, **own.tools},
@@ -114,8 +117,22 @@ def _merged(own: Rights, asked: Rights) -> tuple[Rights, list[LeftOut]]:
         actions={**asked.actions, **own.actions},
         page_plugins=tuple(dict.fromkeys(own.page_plugins + asked.page_plugins)),
         page_profiles={**asked.page_profiles, **own.page_profiles},
+        runbooks=_merged_runbooks(own.runbooks, asked.runbooks),
     )
     return merged, shadowed
+
+
+def _merged_runbooks(own: WrittenRunbooks, asked: WrittenRunbooks) -> WrittenRunbooks:
+    capabilities = own.default_capabilities
+    return WrittenRunbooks(
+        agents={**asked.agents, **own.agents},
+        # The last file that names an agent is the one that counts.
+        registries=tuple(dict.fromkeys(asked.registries + own.registries)),
+        default_timeout=own.default_timeout or asked.default_timeout,
+        default_capabilities=asked.default_capabilities if capabilities is None else capabilities,
+        # Whole or not at all: who may run what is in a folder was not said of another folder.
+        served=own.served or asked.served,
+    )
 
 
 def _misplaced(file: ConfigFile) -> list[LeftOut]:

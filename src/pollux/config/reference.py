@@ -39,11 +39,30 @@ _TAIL = """
 | `[[rules]]` that deny | counts | counts |
 | `[[rules]]` that require approval | counts where no other rule speaks | counts |
 | `[[rules]]` that allow | left out | counts |
-| `[tools]`, `[actions]`, `[profiles.NAME]`, `[page]` | left out | counts |
+| `[tools]`, `[actions]`, `[profiles.NAME]`, `[page]`, `[runbooks]` | left out | counts |
 
 Accepting pins the file by its SHA-256 in `$POLLUX_HOME/trusted.json`: once the file changes, it has to be accepted
 again. Every other setting in a workspace file is left out, and so is a model that carries its own address
 (`openai:…`): these belong in the environment or in your own configuration file.
+
+## Runbooks
+
+| key of `[runbooks]` | default | meaning |
+|---|---|---|
+| `agents.NAME` | `gemini`, `claude`, `codex` | What blocks start by this name: `command`, `args`, `description`. |
+| `registries` | | Files of the ACP registry's form, whose agents are known by their ids too. Relative to this file. |
+| `default_timeout` | `300` | The time-out in seconds that a new agent block is written with. |
+| `default_capabilities` | `["readFiles"]` | What a new agent block is written with. |
+
+The capabilities are `readFiles`, `writeFiles`, `executeCommands` and `alwaysAllowTools`.
+
+A runbook runs commands, so `pollux serve` has nothing of them unless these say so:
+
+| key of `[runbooks]` | default | meaning |
+|---|---|---|
+| `folder` | | The folder whose documents `pollux serve` lists and runs. Relative to this file. |
+| `users` | | Who may, by name. When not set: the machine's own user, where that is the only one. |
+| `editable` | `false` | Whether they may also change the documents. |
 """
 
 

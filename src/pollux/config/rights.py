@@ -1,4 +1,4 @@
-"""The sections of a configuration file that are about rights: tools, actions, profiles, rules, limits and pages.
+"""The sections of a configuration file that are about rights: tools, actions, profiles, rules, limits, pages, runbooks.
 
 Parsed strictly: a misspelt key in a rule could otherwise leave open what it was written to close.
 """
@@ -25,6 +25,12 @@ BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_s
 MOST: Final = 1_000_000_000
 """Of any limit. Some thirty years in seconds: every deadline must still be a date."""
 
+CAPABILITIES: Final = ("readFiles", "writeFiles", "executeCommands", "alwaysAllowTools")
+"""What a runbook's agent may be given, as documents write it."""
+
+SERVED: Final = ("folder", "users", "editable")
+"""Of `[runbooks]`: what is about runbooks over HTTP."""
+
 PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -35,6 +41,28 @@ class WrittenProfile:
     where: str
     table: Table
     rules: tuple["Rule", ...] = ()
+
+
+@frozen
+class ServedRunbooks:
+    """What a file says about runbooks over HTTP. They run commands on the server: nothing of it is there by itself."""
+
+    folder: Path
+    users: tuple[str, ...] | None = None
+    """Who may. None: whoever has the machine's own token, where there is no other kind of credential."""
+    editable: bool = False
+
+
+@frozen
+class WrittenRunbooks:
+    """What a file says about runbooks: the agents they may start by name, what new blocks begin with, who may what."""
+
+    agents: Mapping[str, Table] = field(default_factory=dict[str, Table])
+    registries: tuple[Path, ...] = ()
+    """Files of the ACP registry's form, one agent or many in each."""
+    default_timeout: int | None = None
+    default_capabilities: tuple[str, ...] | None = None
+    served: ServedRunbooks | None = None
 
 
 @frozen
@@ -50,6 +78,7 @@ class Rights:
     page_plugins: tuple[Path, ...] = ()
     page_profiles: Mapping[str, str] = field(default_factory=dict[str, str])
     """The profiles that a visitor may name, each with the place that says so."""
+    runbooks: WrittenRunbooks = WrittenRunbooks()
 
 
 NO_RIGHTS: Final = Rights()
@@ -69,6 +98,7 @@ def parse_rights(table: Table, *, tier: FileTier, path: Path) -> Rights:
         actions=_actions(table.get("actions", {}), path=path),
         page_plugins=_plugins(page.get("plugins", []), where=f"plugins of {where}", base=path.parent),
         page_profiles=_page_profiles(page.get("profiles", []), where=f"profiles of {where}"),
+        runbooks=_runbooks(table.get("runbooks", {}), path=path),
     )
 
 
@@ -152,6 +182,60 @@ def _page_profiles(value: object, *, where: str) -> dict[str, str]:
         if not PROFILE_NAME.fullmatch(name):
             raise ConfigError(f"{where} must hold names of profiles; {name[:80]!a} can be none")
     return dict.fromkeys(names, where)
+
+
+def _runbooks(value: object, *, path: Path) -> WrittenRunbooks:
+    where = f"[runbooks] in {path}"
+    table = _table(value, where=where)
+    known = ("agents", "registries", "default_timeout", "default_capabilities", *SERVED)
+    check_names(table, known, where=where)
+    seconds = table.get("default_timeout")
+    if seconds is not None and (not isinstance(seconds, int) or isinstance(seconds, bool) or not 0 < seconds <= MOST):
+        raise ConfigError(f"default_timeout of {where} must be a whole number of seconds above 0 and at most {MOST}")
+    capabilities = None
+    if "default_capabilities" in table:
+        capabilities = _capabilities(table["default_capabilities"], where=f"default_capabilities of {where}")
+    folders = texts(table.get("registries", []), where=f"registries of {where}")
+    agents = _tables(table.get("agents", {}), where=f"[runbooks.agents] in {path}")
+    for name, agent in agents.items():
+        _check_agent(name, agent, where=f"[runbooks.agents.{name}] in {path}")
+    registries = tuple(path.parent / Path(folder).expanduser() for folder in folders)
+    return WrittenRunbooks(agents, registries, seconds, capabilities, _served(table, where=where, base=path.parent))
+
+
+def _served(table: Table, *, where: str, base: Path) -> ServedRunbooks | None:
+    if not any(name in table for name in SERVED):
+        return None
+    folder, editable = table.get("folder"), table.get("editable", False)
+    if not isinstance(folder, str) or not folder.strip() or "\0" in folder:
+        raise ConfigError(f'{where} must say where the runbooks are that are served: folder = "runbooks"')
+    if not isinstance(editable, bool):
+        raise ConfigError(f"editable of {where} must be true or false, found {kind_of(editable)}")
+    users = texts(table["users"], where=f"users of {where}") if "users" in table else None
+    for name in users or ():
+        if not name.strip() or name == "*":
+            raise ConfigError(f"users of {where} must name every user, such as alice; {name!a} names nobody")
+    return ServedRunbooks(base / Path(folder).expanduser(), users, editable)
+
+
+def _capabilities(value: object, *, where: str) -> tuple[str, ...]:
+    names = texts(value, where=where)
+    for name in names:
+        if name not in CAPABILITIES:
+            raise ConfigError(f"{where} holds '{name[:80]}', which is none. Known: {', '.join(CAPABILITIES)}")
+    return names
+
+
+def _check_agent(name: str, table: Table, *, where: str) -> None:
+    if not PROFILE_NAME.fullmatch(name):
+        raise ConfigError(f"{where}: an agent's name is up to 64 letters, digits, '_', '-' and '.'")
+    check_names(table, ("command", "args", "description"), where=where)
+    command = table.get("command")
+    if not isinstance(command, str) or not command.strip():
+        raise ConfigError(f'{where} must say what to start: command = "my-agent"')
+    texts(table.get("args", []), where=f"args of {where}")
+    if not isinstance(table.get("description", ""), str):
+        raise ConfigError(f"description of {where} must be text in quotes, found {kind_of(table['description'])}")
 
 
 def _rules(value: object, *, tier: FileTier, path: Path, profile: str = "") -> tuple["Rule", ...]:

@@ -13,7 +13,7 @@ from pollux.config.table import BY_NAME, SETTINGS
 from pollux.core.frozen import frozen
 
 PROJECT_FILE: Final = "pollux.toml"
-SECTIONS: Final = frozenset({"tools", "actions", "profiles", "rules", "limits", "page"})
+SECTIONS: Final = frozenset({"tools", "actions", "profiles", "rules", "limits", "page", "runbooks"})
 """What a configuration file may hold besides settings; `project` reads these."""
 
 

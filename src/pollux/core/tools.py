@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -60,28 +60,28 @@ class Answered:
 class Reach(Protocol):
     """What a tool at work may do beside returning a result."""
 
-    async def note(self, value: JSON) -> None: ...
+    def note(self, value: JSON) -> Awaitable[None]: ...
 
     def tell(self, text: str, *, stream: str = "stdout") -> None: ...
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered: ...
+    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]: ...
 
-    async def observe(self, tool: str, title: str, status: str) -> None: ...
+    def observe(self, tool: str, title: str, status: str) -> Awaitable[None]: ...
 
 
 class _Nowhere:
     """For a tool that is called without an action: it may talk, and nobody hears it."""
 
-    async def note(self, value: JSON) -> None:
+    def note(self, value: JSON) -> Awaitable[None]:
         raise RuntimeError("there is no action here to note anything for")
 
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         pass
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]:
         raise RuntimeError("there is no action here to ask for another one")
 
-    async def observe(self, tool: str, title: str, status: str) -> None:
+    def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
         raise RuntimeError("there is no action here in which anything could be observed")
 
 
@@ -106,26 +106,26 @@ class ToolContext:
         """The action's own key, whatever attempt this is."""
         return self.action_id
 
-    async def note(self, value: JSON) -> None:
+    def note(self, value: JSON) -> Awaitable[None]:
         """Write down how far the tool came: safe on disk when it returns. Raises where the attempt is none any more."""
-        await self.reach.note(value)
+        return self.reach.note(value)
 
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         """Show some output to whoever watches, as it comes. It is not kept: what counts is in the result."""
         self.reach.tell(text, stream=stream)
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]:
         """Have another tool called, under the same gate: the policy decides, and where it says so, a person.
 
         Raises:
             ValidationError: the arguments do not fit that tool.
             Misfit: this attempt is none any more.
         """
-        return await self.reach.ask(tool, args)
+        return self.reach.ask(tool, args)
 
-    async def observe(self, tool: str, title: str, status: str) -> None:
+    def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
         """Write down what somebody whom this tool has set to work did by himself, without asking."""
-        await self.reach.observe(tool, title, status)
+        return self.reach.observe(tool, title, status)
 
 
 @frozen

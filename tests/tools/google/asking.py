@@ -12,7 +12,7 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
 from pollux.core.messages import JSON
 from pollux.core.redact import Secret
-from pollux.core.tools import ToolContext
+from pollux.core.tools import Answered, ToolContext
 from pollux.providers.http import AiohttpHttp, Response
 from pollux.tools.google.scopes import CALENDAR, GMAIL
 
@@ -209,6 +209,15 @@ class Journal:
         if problem is not None:
             raise problem
 
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        raise AssertionError("a mail shows nothing while it is sent")
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+        raise AssertionError("a mail asks for nothing else")
+
+    async def observe(self, tool: str, title: str, status: str) -> None:
+        raise AssertionError("a mail watches nobody")
+
     def begun(self) -> ToolContext:
         """The context of a new attempt."""
         self.attempts += 1
@@ -223,7 +232,7 @@ class Journal:
             ThreadId("thr_1"),
             attempt=max(1, self.attempts),
             noted=self.noted,
-            note=self.note,
+            reach=self,
         )
 
 

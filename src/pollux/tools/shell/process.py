@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
@@ -86,7 +87,9 @@ async def run_process(
     ):
         words = ["wrapper" if is_wrapper else "plain", *argv]
         try:
-            child = await _start(words, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds)
+            child = await _start(
+                words, cwd=cwd, env=env, stdin=stdin, stdout=stdout.pipe, stderr=stderr.pipe, pass_fds=pass_fds
+            )
         except OSError as problem:
             return _not_started(argv[0], problem, cwd)
         try:
@@ -100,7 +103,20 @@ async def run_process(
     return _result(argv[0], child, stdout, stderr, timeout=None if done else timeout)
 
 
-class _Child(asyncio.Protocol):
+async def start_process(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: BinaryIO, stdout: BinaryIO, stderr: BinaryIO
+) -> "Child":
+    """Start a program that is talked with over pipes. Whoever starts it calls `end()`, whatever happens in between.
+
+    The three files are the program's ends; they are closed here. A program that is none is told in the `report`.
+
+    Raises ValidationError for what no system could start, and OSError where the directory cannot be entered.
+    """
+    _check(argv, cwd=cwd, env=env, timeout=None, output_limit=0)
+    return await _start(["plain", *argv], cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=())
+
+
+class Child(asyncio.Protocol):
     """Our end of a warden's control socket. When it is `gone`, so is the tree."""
 
     def __init__(self) -> None:
@@ -170,29 +186,31 @@ async def _start(
     *,
     cwd: Path,
     env: Mapping[str, str],
-    stdin: bytes | None,
-    stdout: Output,
-    stderr: Output,
+    stdin: bytes | BinaryIO | None,
+    stdout: BinaryIO,
+    stderr: BinaryIO,
     pass_fds: Sequence[int],
-) -> _Child:
+) -> Child:
     """A warden that has been told to go. Raises OSError if there can be none."""
     ours, theirs = socket.socketpair()
     with ExitStack() as ends:
         # What the warden has a copy of is closed here, so that nothing stays open when it ends.
-        for end in (theirs, stdout.pipe, stderr.pipe):
+        for end in (theirs, stdout, stderr):
             ends.enter_context(end)
         source: int = subprocess.DEVNULL
-        if stdin is not None:
+        if stdin is not None and not isinstance(stdin, bytes):
+            source = ends.enter_context(stdin).fileno()
+        elif stdin is not None:
             # A file rather than a pipe: nobody has to feed it.
             file = ends.enter_context(TemporaryFile())
             file.write(stdin)
             file.seek(0)
             source = file.fileno()
-        _, child = await asyncio.get_running_loop().create_connection(_Child, sock=ours)
+        _, child = await asyncio.get_running_loop().create_connection(Child, sock=ours)
         try:
             child.process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", warden.__file__, str(theirs.fileno()), *words,
-                cwd=cwd, env=_warden_environment(), stdin=source, stdout=stdout.pipe, stderr=stderr.pipe,
+                cwd=cwd, env=_warden_environment(), stdin=source, stdout=stdout, stderr=stderr,
                 pass_fds=[theirs.fileno(), *pass_fds], start_new_session=True,
             )  # fmt: skip
         except BaseException:
@@ -240,7 +258,7 @@ def cannot_run(program: str, number: int) -> ShellResult:
     return ShellResult(CANNOT_RUN, "", f"{program}: cannot be run ({os.strerror(number)})\n")
 
 
-def _result(program: str, child: _Child, stdout: Output, stderr: Output, *, timeout: float | None) -> ShellResult:
+def _result(program: str, child: Child, stdout: Output, stderr: Output, *, timeout: float | None) -> ShellResult:
     report = child.report
     if "cannot" in report:
         return cannot_run(program, report["cannot"])

@@ -52,6 +52,7 @@ def main(control: int, argv: list[str], *, is_wrapper: bool) -> None:
     if _prctl(PR_SET_CHILD_SUBREAPER, 1):
         guard = os.getpid()
         if warden := os.fork():
+            _let_go()
             _watch(_Tree(warden, is_warden=True), control=None, wake=wake, parent=parent)
             return
         parent = guard
@@ -66,6 +67,7 @@ def _ward(control: int, argv: list[str], env: dict[bytes, bytes], *, is_wrapper:
     except OSError as problem:
         _tell(control, f"cannot {problem.errno}")
         return
+    _let_go()
     tree = _Tree(command, is_wrapper=is_wrapper)
     all_gone = _watch(tree, control=control, wake=wake, parent=parent)
     if not adopts:
@@ -233,6 +235,15 @@ def _start(argv: list[str], env: dict[bytes, bytes]) -> int:
         os.waitpid(pid, 0)
         raise OSError(int(error), "")
     return pid
+
+
+def _let_go() -> None:
+    """Keep no copies of the command's pipes: whoever is at their other ends shall see when the command closes them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(nothing, number)
+    if nothing > 2:
+        os.close(nothing)
 
 
 def _wake_on_signals() -> int:

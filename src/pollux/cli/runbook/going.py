@@ -1,0 +1,228 @@
+"""Run a document, or go on with one, and tell it: live, with a last line that says how it ended."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from pathlib import Path
+from typing import Final
+
+from pollux.cli.allow import rules_for
+from pollux.cli.asking import Terminal, has_terminal
+from pollux.cli.masking import Mask
+from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.runbook.place import running
+from pollux.cli.runbook.questions import question_of
+from pollux.cli.runbook.writer import RunbookWriter, writer_for
+from pollux.cli.shown import shown
+from pollux.config import Settings
+from pollux.core.errors import Misfit, NotFound, PolluxError
+from pollux.core.frozen import frozen
+from pollux.core.ids import RunId
+from pollux.core.machine import pending
+from pollux.core.run import Run
+from pollux.engine.engine import Engine
+from pollux.runbooks.agents.internal import child_of
+from pollux.runbooks.following import follow
+from pollux.runbooks.runtime import Runbooks, opening_for
+from pollux.runbooks.shelf import Volume, volume
+from pollux.runbooks.told import Told
+from pollux.sdk.approvals import Approve, Reject
+from pollux.sdk.setup import USER
+
+WAITING, NEEDS_A_PERSON = 3, 4
+LOOK_SECONDS: Final = 0.1
+END_SECONDS: Final = 9.0
+"""How long what is under way may take to stop."""
+LAST_SECONDS: Final = 2.0
+QUESTIONS: Final = ("blockApprovalRequired", "agentToolApprovalRequired")
+
+
+@frozen(kw_only=True)
+class Going:
+    """What the command line asked for."""
+
+    settings: Settings
+    format: str
+    allow: tuple[str, ...]
+    timeout: float | None
+    file: Path | None
+    directory: Path
+    variables: dict[str, str]
+    trust: bool
+    run_id: str
+    retry: str
+    skip: str
+
+
+def go(going: Going) -> int:
+    """The exit code."""
+    mask = Mask(going.settings.secrets())
+    try:
+        outlet = Outlet()
+        writer = writer_for(going.format, outlet, mask)
+        code = asyncio.run(_Trip(going, writer, mask).run())
+        outlet.flush(LAST_SECONDS)
+    except Closed:
+        return 141
+    except Unwritable as problem:
+        print(f"pollux: standard output cannot be written ({problem})", file=sys.stderr)
+        return 1
+    return code
+
+
+class _Trip:
+    """One run on its way to its last line."""
+
+    def __init__(self, going: Going, writer: RunbookWriter, mask: Mask) -> None:
+        self._going = going
+        self._writer = writer
+        self._mask = mask
+        self._terminal = Terminal() if has_terminal() else None
+        self._asking: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> int:
+        stopped: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, _set, stopped, number)
+        try:
+            async with running(self._going.settings, self._going.directory) as (engine, runbooks):
+                return await self._going_on(engine, runbooks, stopped)
+        except PolluxError as problem:
+            return self._writer.fail(problem.code, self._mask.text(str(problem)), "", _code_of(problem.code))
+
+    async def _going_on(self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]") -> int:
+        run = await self._begin(engine, runbooks)
+        telling = asyncio.ensure_future(self._tell(engine, runbooks, run))
+        try:
+            await asyncio.wait({telling, stopped}, timeout=self._going.timeout, return_when=asyncio.FIRST_COMPLETED)
+            if telling.done():
+                return telling.result()
+            reason, code = "timeout", 1
+            said = f"the runbook was not done within {self._going.timeout:g} seconds" if self._going.timeout else ""
+            if stopped.done():
+                reason, code, said = "cancelled", 128 + stopped.result(), f"stopped by {stopped.result().name}"
+            with suppress(Misfit):
+                await engine.cancel(run.id, by=USER, reason="timeout" if reason == "timeout" else "user")
+            await asyncio.wait({telling}, timeout=END_SECONDS)
+            return self._writer.fail(reason, said, run.id, code)
+        finally:
+            telling.cancel()
+            for task in self._asking:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await telling
+
+    async def _begin(self, engine: Engine, runbooks: Runbooks) -> Run:
+        going = self._going
+        more = tuple(rules_for(going.allow))
+        if going.file is None:
+            return await runbooks.resume(RunId(going.run_id), user=USER, retry=going.retry, skip=going.skip, more=more)
+        document = volume(going.file.absolute())
+        for warning in document.read().warnings:
+            self._talk(f"{going.file}: {warning.text}")
+        if going.trust:
+            runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=USER)
+        elif self._terminal is not None and not runbooks.trust.is_trusted("runbook", document.digest):
+            await self._ask_for_trust(runbooks, document)
+        workspace = going.settings.workspace
+        opening = opening_for(document, directory=going.directory, workspace=str(workspace), variables=going.variables)
+        return await runbooks.start(opening, user=USER, more=more)
+
+    async def _ask_for_trust(self, runbooks: Runbooks, document: Volume) -> None:
+        """Once for a document as it stands. Whoever says no is asked block by block."""
+        from pollux.cli.runbook.questions import trusts
+
+        if await trusts(document, runbooks):
+            runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=USER)
+
+    async def _tell(self, engine: Engine, runbooks: Runbooks, run: Run) -> int:
+        events = follow(engine, runbooks.types, run.id, user=USER)
+        waiting: dict[str, Told] = {}
+        async with aclosing(events):
+            while True:
+                told = await self._next(events, engine, run.id, bool(waiting) and self._terminal is None)
+                if told is None:
+                    return self._writer.waiting(await engine.queries.run(run.id, USER), list(waiting.values()))
+                self._writer.read(told)
+                data = told["data"]
+                if told["type"] in QUESTIONS:
+                    waiting[data["approvalId"]] = data
+                    self._asked(engine, data)
+                elif told["type"].endswith("ApprovalResponse"):
+                    waiting.pop(data.get("approvalId", ""), None)
+                elif told["type"] == "runbookFinished" and "within" not in data:
+                    return self._over(await engine.queries.run(run.id, USER))
+
+    async def _next(self, events: AsyncGenerator[Told], engine: Engine, run_id: RunId, may_end: bool) -> Told | None:
+        """The next event. None once only people can move it, and none of them is here."""
+        coming = asyncio.ensure_future(anext(events))
+        try:
+            while True:
+                await asyncio.wait({coming}, timeout=LOOK_SECONDS if may_end else None)
+                if coming.done():
+                    return coming.result()
+                if await is_waiting(engine, run_id):
+                    return None
+        finally:
+            if not coming.done():
+                coming.cancel()
+                with suppress(asyncio.CancelledError):
+                    await coming
+
+    def _asked(self, engine: Engine, data: Told) -> None:
+        if self._terminal is None:
+            self._talk(f"to approve: pollux approvals approve {data['approvalId']}")
+            return
+        task = asyncio.create_task(self._ask(engine, self._terminal, data))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _ask(self, engine: Engine, terminal: Terminal, data: Told) -> None:
+        answer = await terminal.ask(await question_of(engine, data))
+        try:
+            if isinstance(answer, Approve):
+                scope = "session" if answer.always else None
+                await engine.resolve(data["approvalId"], "approved", by=USER, scope=scope)
+            else:
+                feedback = answer.feedback if isinstance(answer, Reject) else ""
+                await engine.resolve(data["approvalId"], "rejected", by=USER, feedback=feedback)
+        except PolluxError as problem:
+            self._talk(str(problem))
+
+    def _over(self, run: Run) -> int:
+        ending = run.ending
+        assert ending is not None
+        if ending.status == "completed":
+            return self._writer.result(run)
+        return self._writer.fail(ending.code, self._mask.text(ending.message), run.id, _code_of(ending.code))
+
+    def _talk(self, text: str) -> None:
+        sys.stderr.write(f"pollux: {shown(self._mask.text(text), lines=False)}\n")
+        sys.stderr.flush()
+
+
+async def is_waiting(engine: Engine, run_id: RunId) -> bool:
+    """Whether only people can move the run, or the runs that it waits for."""
+    try:
+        run = await engine.queries.run(run_id)
+    except NotFound:
+        return False
+    if run.ending or pending(run) or any(action.is_in_flight for action in run.open):
+        return False
+    children = [action for action in run.open if action.where == "child" and action.handed_over and not action.outcome]
+    if not children:
+        return bool(run.approvals)
+    return all([await is_waiting(engine, child_of(action.id)) for action in children])
+
+
+def _code_of(code: str) -> int:
+    if code in ("outcome_unknown", "needs_decision"):
+        return NEEDS_A_PERSON
+    return 2 if code in ("usage", "config") else 1
+
+
+def _set(stopped: "asyncio.Future[signal.Signals]", number: signal.Signals) -> None:
+    if not stopped.done():
+        stopped.set_result(number)

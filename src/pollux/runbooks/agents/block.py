@@ -1,0 +1,99 @@
+"""`agent`: a prompt goes to an agent, ours or a foreign one, and its last words are the block's output."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pollux.core.errors import ValidationError
+from pollux.core.messages import JSON
+from pollux.core.tools import Tool
+from pollux.runbooks.agents import foreign, internal
+from pollux.runbooks.blocks.block_type import Args, Call, Reading, members
+from pollux.runbooks.documents import AcpSource, Block, agent_of
+from pollux.runbooks.scene import Scene
+from pollux.runbooks.settings import AgentEntry, entry_of, resolve
+
+SNAKE: Final = {
+    "durationSeconds": "duration_seconds",
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "tokenUsage": "token_usage",
+    "toolCallsExecuted": "tool_calls_executed",
+}
+
+
+class Agent:
+    """The type of `agent` blocks. `model` is what a block without one of its own asks; empty where nobody named one."""
+
+    names = ("agent",)
+
+    def __init__(self, tools: tuple[Tool, ...], registry: Mapping[str, AgentEntry], model: str) -> None:
+        self.tools = tools
+        self._registry = registry
+        self._model = model
+
+    def call(self, block: Block, scene: Scene) -> Call:
+        config = agent_of(block)
+        reading = Reading(block, scene)
+        args: Args = {
+            "name": block.name,
+            "prompt": reading.rendered(config.prompt),
+            "system": reading.rendered(config.system_prompt) if config.system_prompt else "",
+            "directory": self._directory(reading, config.working_directory),
+            "capabilities": config.capabilities.as_json(),
+            "timeout": config.timeout_seconds,
+        }
+        if isinstance(config.source, AcpSource):
+            args["argv"] = [*resolve(config.source.command, config.source.args, self._registry)]
+            entry = entry_of(config.source.command, self._registry)
+            args["env"] = {**(entry.env if entry else {}), **config.source.env}
+            return reading.call(foreign.NAME, **args)
+        try:
+            args["model"] = config.source.model_name() or self._model
+        except ValidationError as problem:
+            raise reading.problem(str(problem)) from None
+        if not args["model"]:
+            raise reading.problem("No model configured. Give the block a model, or name one in pollux.toml")
+        return reading.call(internal.NAME, **args)
+
+    def output(self, result: JSON) -> dict[str, JSON]:
+        found = members(result)
+        error = found.get("error") or _unfinished(found)
+        usage = members(found.get("usage"))
+        tokens: JSON = (
+            {"inputTokens": usage.get("input"), "outputTokens": usage.get("output")}
+            if usage.get("input") is not None or usage.get("output") is not None
+            else None
+        )
+        told: dict[str, JSON] = {
+            "text": "" if found.get("error") else found.get("text", ""),
+            "success": bool(found) and not error,
+            "error": error or None,
+            "durationSeconds": found.get("seconds", 0.0),
+            "inputTokens": usage.get("input"),
+            "outputTokens": usage.get("output"),
+            "tokenUsage": tokens,
+            "toolCallsExecuted": [
+                {"name": each["tool"], "approved": each["approved"], "resultSummary": each["about"] or each["status"]}
+                for each in found.get("actions", ())
+            ],
+        }
+        return {**told, **{snake: told[camel] for camel, snake in SNAKE.items()}}
+
+    def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
+        return scene.with_output(block.id, self.output(result))
+
+    def succeeded(self, result: JSON) -> bool:
+        return bool(self.output(result)["success"])
+
+    def _directory(self, reading: Reading, written: str | None) -> str:
+        if not written:
+            return reading.scene.directory
+        path = Path(reading.scene.directory, Path(reading.rendered(written)).expanduser())
+        return str(path)
+
+
+def _unfinished(found: dict[str, JSON]) -> str:
+    """A foreign agent ends in more ways than one, and only one of them is an answer."""
+    stop = found.get("stop", "end_turn")
+    return "" if stop == "end_turn" else f"the agent stopped before its end: {stop}"

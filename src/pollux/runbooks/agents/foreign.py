@@ -1,0 +1,253 @@
+"""`runbook_acp`: a foreign agent answers a prompt. It runs its own tools; what it asks for goes through our gate.
+
+What it does without asking is written down as observed, never as allowed. It ends with its block: cancelled, timed out
+or killed, nothing of it is left behind.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from pollux.acp.client import Capabilities, Decision, PermissionRequest, Terminal
+from pollux.acp.conversation import Answer, converse
+from pollux.acp.failures import AgentFailed
+from pollux.acp.process import AgentCommand
+from pollux.acp.updates import Diff, TextChunk, ToolCall, ToolCallEnded, ToolKind, Update
+from pollux.core.errors import PolicyError, ToolExecutionError, ValidationError
+from pollux.core.messages import JSON
+from pollux.core.tools import ToolContext, ToolSpec
+from pollux.runbooks.agents import asked
+from pollux.runbooks.agents.live import LiveAgents, Refusal
+from pollux.runbooks.trust import always_asks
+from pollux.tools.define import Args, FunctionTool
+from pollux.tools.files.change import glance
+
+NAME: Final = "runbook_acp"
+DANGEROUS: Final = r'"dangerous":"[^"]'
+"""Found in the canonical arguments of a command that switches its own questions off."""
+NEEDS: Final[Mapping[ToolKind, str]] = {
+    "read": "readFiles",
+    "search": "readFiles",
+    "edit": "writeFiles",
+    "delete": "writeFiles",
+    "move": "writeFiles",
+    "execute": "executeCommands",
+}
+"""Which capability of the block a kind of tool call needs. What is not here is asked about, whatever the block has."""
+MOST_SHOWN: Final = 4_000
+
+TEXT: Final[dict[str, JSON]] = {"type": "string"}
+CAPABILITIES: Final[dict[str, JSON]] = {
+    "type": "object",
+    "properties": {
+        name: {"type": "boolean"} for name in ("readFiles", "writeFiles", "executeCommands", "alwaysAllowTools")
+    },
+    "additionalProperties": False,
+}
+SPEC: Final = ToolSpec(
+    NAME,
+    "Have a foreign agent answer a prompt.",
+    {
+        "type": "object",
+        "properties": {
+            "name": TEXT,
+            "argv": {"type": "array", "items": TEXT, "minItems": 1},
+            "env": {"type": "object", "additionalProperties": TEXT},
+            "directory": TEXT,
+            "prompt": TEXT,
+            "system": TEXT,
+            "capabilities": CAPABILITIES,
+            "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
+            "mcp_servers": {"type": "array", "items": {"type": "object"}},
+            "dangerous": TEXT,
+        },
+        "required": ["name", "argv", "env", "directory", "prompt"],
+        "additionalProperties": False,
+    },
+    side_effect=True,
+    repeat="once",
+)
+
+
+def foreign_agent(live: LiveAgents) -> FunctionTool:
+    """The tool. Its agents are found by those behind their requests in `live`."""
+
+    async def run(context: ToolContext, args: Args) -> dict[str, JSON]:
+        began = time.monotonic()
+        desk = _Desk(context, live, args)
+        wanted = _capabilities(args)
+        try:
+            answer = await converse(
+                AgentCommand(tuple(_words(args)), _env(args), str(args["directory"])),
+                prompt=str(args["prompt"]),
+                system=str(args["system"]) or None,
+                client=desk,
+                capabilities=Capabilities(wanted["readFiles"], wanted["writeFiles"], wanted["executeCommands"]),
+                mcp_servers=cast("list[dict[str, JSON]]", args["mcp_servers"]),
+                timeout=cast("float | None", args["timeout"]),
+            )
+        except AgentFailed as problem:
+            raise _failure(problem) from problem
+        finally:
+            live.forget(context)
+        return _result(answer, desk, time.monotonic() - began)
+
+    return FunctionTool(SPEC, run, prepare=_prepare, subjects=_subjects, preview=_preview)
+
+
+class _Desk:
+    """Where one agent's requests arrive, and what it tells."""
+
+    def __init__(self, context: ToolContext, live: LiveAgents, args: Args) -> None:
+        self._context = context
+        self._live = live
+        self._args = args
+        self._may = _capabilities(args)
+        self._requests = 0
+        self.approved: set[str] = set()
+        """The tool calls that it was allowed."""
+
+    async def permission(self, request: PermissionRequest) -> Decision:
+        need = NEEDS.get(request.kind)
+        if need is not None and not self._may[need]:
+            await self._context.observe(f"acp:{request.kind}", _short(request.title), f"refused: {need} is off")
+            return "reject_once"
+        try:
+            await self._ask(
+                asked.PERMISSION,
+                request.tool_call_id,
+                kind=request.kind,
+                title=_short(request.title),
+                input=request.raw_input,
+                paths=list(request.locations),
+                changes=_short("\n".join(_change(each) for each in request.content if isinstance(each, Diff))),
+            )
+        except Refusal as refused:
+            return "cancelled" if refused.is_over else "reject_once"
+        self.approved.add(request.tool_call_id)
+        # Never `allow_always`: what was remembered is a grant of ours, that can be seen and taken back.
+        return "allow_once"
+
+    async def read_text_file(self, path: str, line: int | None, limit: int | None) -> str:
+        text = await self._file(asked.READ, path=path, line=line, limit=limit)
+        if text is None:
+            raise FileNotFoundError(2, "there is no such file")
+        return text
+
+    async def write_text_file(self, path: str, content: str) -> None:
+        await self._file(asked.WRITE, path=path, content=content)
+
+    async def terminal(
+        self,
+        command: str,
+        args: tuple[str, ...],
+        env: Mapping[str, str],
+        cwd: str | None,
+        output_byte_limit: int | None,
+    ) -> Terminal:
+        return await self._file(
+            asked.TERMINAL,
+            command=command,
+            words=list(args),
+            env=dict(env),
+            limit=output_byte_limit,
+            directory=cwd or str(self._args["directory"]),
+        )
+
+    async def update(self, update: Update) -> None:
+        if isinstance(update, TextChunk):
+            self._context.tell(update.text)
+        elif isinstance(update, ToolCallEnded):
+            self._live.ended(self._context, update.call)
+            if not update.call.asked:
+                await self._observed(update.call)
+
+    async def _observed(self, call: ToolCall) -> None:
+        await self._context.observe(f"acp:{call.kind}", _short(call.title), call.status)
+
+    async def _file(self, tool: str, **args: Any) -> Any:
+        self._requests += 1
+        try:
+            return await self._ask(tool, f"{tool}#{self._requests}", **{"directory": self._args["directory"], **args})
+        except Refusal as refused:
+            raise PolicyError(str(refused)) from None
+
+    async def _ask(self, tool: str, request: str, **args: JSON) -> Any:
+        told: Args = {"agent": self._args["name"], "always_allowed": self._may["alwaysAllowTools"], **args}
+        try:
+            return await self._live.ask(self._context, tool, request, told)
+        except ValidationError as problem:
+            raise PolicyError(str(problem)) from None
+
+
+def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
+    usage = answer.usage
+    return {
+        "text": answer.text,
+        "stop": answer.stop_reason,
+        "seconds": round(seconds, 3),
+        "usage": {"input": usage.input_tokens if usage else None, "output": usage.output_tokens if usage else None},
+        "actions": [
+            {
+                "tool": call.title or call.kind,
+                "status": call.status,
+                "approved": call.id in desk.approved,
+                "about": "" if call.asked else "observed: it was not asked about",
+            }
+            for call in answer.tool_calls
+        ],
+        "agent": f"{answer.agent_name} {answer.agent_version}".strip(),
+        "session": answer.session_id,
+    }
+
+
+def _failure(problem: AgentFailed) -> ToolExecutionError:
+    tail = problem.stderr.strip().splitlines()[-3:]
+    said = f"{problem}\n" + "\n".join(tail) if tail else str(problem)
+    code = "timeout" if problem.kind == "timeout" else "agent_failed"
+    return ToolExecutionError(said, code=code)
+
+
+def _prepare(args: Args) -> Args:
+    words = [str(word) for word in cast("list[JSON]", args["argv"])]
+    off = {"readFiles": False, "writeFiles": False, "executeCommands": False, "alwaysAllowTools": False}
+    given = cast("dict[str, JSON]", args.get("capabilities") or {})
+    plain: Args = {"system": "", "timeout": None, "mcp_servers": []}
+    return {**plain, **args, "capabilities": {**off, **given}, "dangerous": always_asks(words)}
+
+
+def _subjects(args: Args) -> frozenset[str]:
+    return frozenset({" ".join(_words(args))})
+
+
+def _preview(args: Args) -> str:
+    may = [name for name, is_on in _capabilities(args).items() if is_on]
+    lines = [
+        f"start the agent {args['name']}: {' '.join(_words(args))}",
+        f"in {args['directory']}, allowed: {', '.join(may) or 'nothing but to talk'}",
+    ]
+    if named := sorted(_env(args)):
+        lines.append(f"with {', '.join(named)} in its environment")
+    if args["dangerous"]:
+        lines.append(f"careful: {args['dangerous']}")
+    return "\n".join([*lines, "", str(args["prompt"])])
+
+
+def _capabilities(args: Args) -> dict[str, bool]:
+    return cast("dict[str, bool]", args["capabilities"])
+
+
+def _words(args: Args) -> list[str]:
+    return cast("list[str]", args["argv"])
+
+
+def _env(args: Args) -> dict[str, str]:
+    return cast("dict[str, str]", args["env"])
+
+
+def _change(diff: Diff) -> str:
+    return f"{diff.path}\n{glance(diff.old or '', diff.new)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}… ({len(text) - MOST_SHOWN} more characters)"

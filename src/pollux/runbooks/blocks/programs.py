@@ -1,0 +1,124 @@
+"""Run the code of a block: by which program, with what around it, and what comes of it.
+
+A child sees a small base of our environment, and what the runbook has set; secrets of ours are not among it. It finds
+its input empty. Whatever it starts is gone when it ends or is stopped: see `pollux.tools.shell.process`.
+"""
+
+import codecs
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, cast
+
+from pollux.core.errors import ToolError, ValidationError
+from pollux.core.tools import ToolContext
+from pollux.runbooks.blocks.block_type import Args
+from pollux.tools.shell.environment import child_environment
+from pollux.tools.shell.judge import subjects
+
+OUTPUT_LIMIT: Final = 1024 * 1024
+"""How much of each output is kept: its beginning and its end, with what is left out said between them."""
+CODE_LIMIT: Final = 128 * 1024 - 1
+"""How many bytes one word of a command can have."""
+
+TAKES_CODE_BY: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("bash", "sh", "zsh", "fish", "dash", "ksh", "python", "python3"), "-c"),
+    **dict.fromkeys(("node", "nodejs", "ruby", "perl", "lua"), "-e"),
+    "php": "-r",
+}
+"""The programs that a block may name, and how each is given a text of code."""
+
+
+def command_of(interpreter: str, code: str) -> list[str]:
+    """The program and its arguments. Raises ValidationError for an interpreter that is not known, or too much code."""
+    words = interpreter.split()
+    flag = _flag_of(words[0]) if words else None
+    if flag is None:
+        known = ", ".join(TAKES_CODE_BY)
+        raise ValidationError(
+            f"the interpreter must be one of {known}, by its name or absolute path; found {interpreter!r}"
+        )
+    if len(code.encode("utf-8", "replace")) > CODE_LIMIT:
+        raise ValidationError(f"the code must have at most {CODE_LIMIT} bytes. Put the rest into a file, and run that")
+    if "\0" in code:
+        raise ValidationError("the code must not hold a NUL: no program can be given one")
+    # "bash -ec" brings the flag along.
+    has_flag = any(word.startswith("-") and not word.startswith("--") and flag[1] in word for word in words[1:])
+    return [*words, *([] if has_flag else [flag]), code]
+
+
+def _flag_of(program: str) -> str | None:
+    name = os.path.basename(program)
+    if name != program and not os.path.isabs(program):
+        return None
+    return TAKES_CODE_BY.get(re.sub(r"^python3?\.\d+$", "python3", name))
+
+
+def subjects_of(interpreter: str, code: str, env: Mapping[str, str]) -> frozenset[str]:
+    """What rules and grants can speak of: the command as the shell tool's judge sees it, and what is set around it.
+
+    A variable can change what a command does (PATH, LD_PRELOAD, BASH_ENV, and many a program's own). So leave for
+    `git log` is none for it with a variable set, and leave for one value is none for another.
+    """
+    is_shell = interpreter.split() in (["bash"], ["sh"])
+    return subjects(code if is_shell else command_of(interpreter, code)) | {
+        f"env:{name}#{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:12]}" for name, value in env.items()
+    }
+
+
+def preview_of(what: str, args: Args) -> str:
+    """What will run, and where. Of variables only the names: values may be secret, and the arguments show them."""
+    env = environment_in(args)
+    named = f", with {', '.join(env)} set" if env else ""
+    return f"{what} in {args['directory']}{named}:\n{args['code']}"
+
+
+def environment_in(args: Args) -> dict[str, str]:
+    """What the runbook has set."""
+    return cast("dict[str, str]", args["env"])
+
+
+def surroundings(args: Args, extra: Mapping[str, str]) -> tuple[Path, dict[str, str]]:
+    """The directory and the environment of a child. Raises ToolError for a directory that is none."""
+    directory = str(args["directory"])
+    if not os.path.isdir(directory):
+        raise ToolError(f"there is no directory {directory}. Make it, or change the block that names it")
+    return Path(directory), child_environment(os.environ, {**environment_in(args), **extra})
+
+
+def check_installed(program: str, env: Mapping[str, str]) -> None:
+    """Raises ToolError, with what there is, for a program that is not there: nothing has run."""
+    if shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+        found = [name for name in TAKES_CODE_BY if shutil.which(name, path=env.get("PATH", os.defpath))]
+        raise ToolError(
+            f"{program} is not installed here. Installed are: {', '.join(found) or 'none of those we know'}"
+        )
+
+
+class Telling:
+    """Passes a program's outputs on as text, piece by piece, and remembers in which order they came."""
+
+    def __init__(self, context: ToolContext, *, visible: bool) -> None:
+        self.pieces: list[str] = []
+        self._context = context
+        self._visible = visible
+        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
+
+    def __call__(self, stream: str, data: bytes) -> None:
+        self._tell(stream, lambda decoder: decoder.decode(data))
+
+    def close(self) -> None:
+        """Half a character at the very end is told as well, as one that is broken."""
+        for stream in self._decoders:
+            self._tell(stream, lambda decoder: decoder.decode(b"", True))
+
+    def _tell(self, stream: str, decode: Callable[[codecs.IncrementalDecoder], str]) -> None:
+        decoder = self._decoders.get(stream) or codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoders[stream] = decoder
+        if text := decode(decoder):
+            self.pieces.append(text)
+            if self._visible:
+                self._context.tell(text, stream=stream)

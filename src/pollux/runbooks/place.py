@@ -1,0 +1,53 @@
+"""What runs documents on this machine, with what the settings say. The command line and the server make the same."""
+
+from pathlib import Path
+
+from pollux.bootstrap import make_home
+from pollux.config import ConfigError, Settings, load_project
+from pollux.config.rights import ServedRunbooks
+from pollux.core.errors import ValidationError
+from pollux.runbooks.runtime import Runbooks, make_runbooks
+from pollux.runbooks.settings import AgentSettings, agent_settings
+from pollux.runbooks.trust import Trust
+from pollux.tools.files.root import Root
+from pollux.tools.shell.agent_shell import Runner
+
+
+def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
+    """What runs documents in this directory. Where we keep our own keys and journals, nothing is read or written."""
+    kept = kept_by(settings)
+    return make_runbooks(
+        root=Root(directory, protected=kept),
+        runner=Runner(directory, hidden=kept),
+        roots=lambda path: Root(Path(path), protected=kept),
+        agents=agents_of(settings).agents,
+        model=settings.model or "",
+        trust=Trust(settings.home),
+    )
+
+
+def kept_by(settings: Settings) -> list[Path]:
+    """What is ours alone."""
+    return [settings.home, *([settings.store] if isinstance(settings.store, Path) else [])]
+
+
+def agents_of(settings: Settings) -> AgentSettings:
+    """The agents that the person's own configuration knows, and what new blocks begin with."""
+    return agent_settings(load_project(settings).rights)
+
+
+def served_by(settings: Settings) -> ServedRunbooks | None:
+    """What is served over HTTP; None where nothing is."""
+    return load_project(settings).rights.runbooks.served
+
+
+def served_runbooks(settings: Settings) -> Runbooks | None:
+    """What a server, or a worker beside it, runs documents with. None where no folder is served. Raises ConfigError."""
+    served = served_by(settings)
+    if served is None:
+        return None
+    make_home(settings.home)
+    try:
+        return runbooks_of(settings, served.folder)
+    except ValidationError as problem:
+        raise ConfigError(f"folder of [runbooks]: {problem}") from problem

@@ -1,0 +1,115 @@
+"""How far a document has come, worked out from what its run has said so far. Pure: the same messages, the same answer.
+
+Every block that was called and answered is a step. What comes next is the first block after the last step; a step that
+failed stops the run, until somebody says that it shall be tried again or passed over.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pollux.core.frozen import frozen
+from pollux.core.messages import JSON, Message, ToolCall, ToolResult
+from pollux.runbooks.blocks import BlockType
+from pollux.runbooks.blocks.block_type import members
+from pollux.runbooks.documents import Block, Runbook, read
+from pollux.runbooks.opening import Opening, last_opening, opening_of
+from pollux.runbooks.scene import Scene, Variable
+
+Types = Mapping[str, BlockType]
+
+
+@frozen
+class Step:
+    """A block that was called, and what came of it."""
+
+    block: Block
+    result: JSON
+    failed: bool
+    passed_over: bool = False
+    """It failed, and somebody said to go on after it."""
+
+    @property
+    def problem(self) -> str:
+        """Why it failed, as far as it says so."""
+        return problem_of(self.result)
+
+
+@frozen
+class Progress:
+    """Where a run of a document stands."""
+
+    opening: Opening
+    runbook: Runbook
+    scene: Scene
+    steps: tuple[Step, ...]
+    following: Block | None
+    """The block to call next. None at the end, or after a failure."""
+
+    @property
+    def failure(self) -> Step | None:
+        """The step that stops it, if one does."""
+        last = self.steps[-1] if self.steps else None
+        return last if last and last.failed and not last.passed_over else None
+
+
+def problem_of(result: JSON) -> str:
+    """Why a block did not succeed, as far as its result says so."""
+    found = members(result)
+    for name in ("error", "feedback"):
+        if isinstance(said := found.get(name), str) and said:
+            return said
+    if "exit_code" in found:
+        return f"it ended with exit code {found['exit_code']}"
+    if "status" in found:
+        return f"it was answered with status {found['status']}"
+    return "it did not succeed"
+
+
+def progress_of(messages: Sequence[Message], types: Types) -> Progress:
+    """Where the run that has said this stands. Raises ValidationError where it is no runbook's."""
+    opening = last_opening(messages)
+    runbook = read(opening.source, form=opening.form)
+    scene = Scene(
+        runbook=runbook,
+        directory=opening.directory,
+        workspace=opening.workspace,
+        env=dict(opening.env),
+        variables={name: Variable(value) for name, value in opening.variables.items()},
+    )
+    steps: list[Step] = []
+    for step in _steps(messages, runbook, types):
+        scene = types[step.block.type].after(scene, step.block, step.result)
+        steps.append(step)
+    stopped = bool(steps and steps[-1].failed and not steps[-1].passed_over)
+    position = steps[-1].block.index + 1 if steps else 0
+    following = None if stopped else _next(runbook, position, types)
+    return Progress(opening, runbook, scene, tuple(steps), following)
+
+
+def _next(runbook: Runbook, position: int, types: Types) -> Block | None:
+    """The next block that does something. The others are read by people, or known to nobody."""
+    return next((block for block in runbook.blocks[position:] if block.type in types), None)
+
+
+def _steps(messages: Sequence[Message], runbook: Runbook, types: Types) -> Iterable[Step]:
+    """The steps of all goes at it, each block once: what was tried again counts as it came out the last time."""
+    blocks = {block.id: block for block in runbook.blocks}
+    steps: dict[str, Step] = {}
+    for message in messages:
+        if again := opening_of(message):
+            steps = {id_: _judged(step, again) for id_, step in steps.items() if id_ not in again.retried}
+        for part in message.parts:
+            if isinstance(part, ToolResult) and part.call_id in blocks:
+                block = blocks[part.call_id]
+                failed = part.is_error or not types[block.type].succeeded(part.result)
+                steps[block.id] = Step(block, part.result, failed)
+    return sorted(steps.values(), key=lambda step: step.block.index)
+
+
+def _judged(step: Step, opening: Opening) -> Step:
+    skipped = step.failed and step.block.id in opening.skipped
+    return Step(step.block, step.result, step.failed, passed_over=step.passed_over or skipped)
+
+
+def calls_of(messages: Iterable[Message]) -> dict[str, ToolCall]:
+    """The last call of each block, by the block's id."""
+    return {part.id: part for message in messages for part in message.parts if isinstance(part, ToolCall)}

@@ -1,0 +1,194 @@
+"""Runbooks in an engine: the tools, profiles and provider that it needs for them, and the verbs of the doors.
+
+A runbook is a thread. Each go at it is a run there: what the earlier ones have done is not done again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from pollux.bootstrap import Opened
+from pollux.core.errors import Misfit, NotFound, ValidationError
+from pollux.core.frozen import frozen
+from pollux.core.ids import RunId, UserId
+from pollux.core.messages import Message
+from pollux.core.policy import Rule
+from pollux.core.profile import Profile
+from pollux.core.run import Run
+from pollux.core.tools import Tool
+from pollux.engine.engine import Engine
+from pollux.engine.start import Start
+from pollux.runbooks import rules
+from pollux.runbooks.agents.asked import asked_tools
+from pollux.runbooks.agents.block import Agent
+from pollux.runbooks.agents.foreign import foreign_agent
+from pollux.runbooks.agents.internal import Host, child_of, document_tools, internal_agent
+from pollux.runbooks.agents.internal import profile as agent_profile
+from pollux.runbooks.agents.live import LiveAgents
+from pollux.runbooks.blocks import standard_blocks, tools_of
+from pollux.runbooks.documents import Runbook, read
+from pollux.runbooks.made_from import WithSources
+from pollux.runbooks.opening import Opening
+from pollux.runbooks.progress import Progress, Types, progress_of
+from pollux.runbooks.provider import DocumentProvider, WithDocuments
+from pollux.runbooks.settings import AgentEntry
+from pollux.runbooks.shelf import Volume, digest_of
+from pollux.runbooks.sub_runbook import SubRunbook, sub_runbook
+from pollux.runbooks.trust import Trust
+from pollux.tools.files.root import Root
+from pollux.tools.files.toolset import file_tools
+from pollux.tools.shell.agent_shell import Runner
+from pollux.tools.shell.toolset import shell_tool
+
+DOOR: Final = "runbook"
+
+
+@frozen
+class Runbooks:
+    """What an engine needs to run documents, and what knows how far they have come."""
+
+    types: Types
+    tools: tuple[Tool, ...]
+    profiles: Mapping[str, Profile]
+    host: Host
+    trust: Trust
+
+    def providers(self, others: Opened) -> WithDocuments:
+        """The engine's providers, with the one that reads documents."""
+        return WithDocuments(DocumentProvider(self.types), others)
+
+    def progress(self, messages: Sequence[Message]) -> Progress:
+        """How far a run has come. Raises ValidationError where it is no runbook's."""
+        return progress_of(messages, self.types)
+
+    async def start(
+        self, opening: Opening, *, user: UserId, interactive: bool = True, more: tuple[Rule, ...] = ()
+    ) -> Run:
+        """Begin a document. Raises ValidationError, with block and line, where it is none."""
+        runbook = self._check(opening)
+        return await self._engine.start(self._start(opening, runbook, user=user, interactive=interactive, more=more))
+
+    async def resume(
+        self,
+        run_id: RunId,
+        *,
+        user: UserId,
+        retry: str = "",
+        skip: str = "",
+        interactive: bool = True,
+        more: tuple[Rule, ...] = (),
+    ) -> Run:
+        """Go on with a runbook: where it was, or, after a failure, with that block again or without it.
+
+        Raises:
+            NotFound: there is no such run.
+            Misfit: there is nothing to go on with, or it must be said how.
+        """
+        run = await self._engine.queries.run(run_id, user)
+        if run.profile != rules.PROFILE:
+            raise NotFound(f"{run_id} is no run of a runbook")
+        if run.is_open:
+            if retry or skip:
+                raise Misfit(f"{run_id} has not ended: there is nothing yet to try again or to pass over")
+            await self._take_up(run)
+            return await self._engine.queries.run(run_id, user)
+        thread = await self._engine.queries.messages(run.thread_id, user)
+        progress = self.progress(thread)
+        opening = progress.opening
+        failed = progress.failure
+        if failed is not None:
+            block = failed.block
+            if not (retry or skip):
+                raise Misfit(
+                    f"block {block.name!r} ({block.id}) did not succeed: {failed.problem}. Say `--retry {block.id}` to"
+                    f" run it again, or `--skip {block.id}` to go on after it",
+                    code="needs_decision",
+                )
+            named = retry or skip
+            if named not in (block.id, block.name):
+                raise ValidationError(f"expected the block that stopped the run, {block.id}, found {named!r}")
+            opening = replace(opening, retried=(block.id,) if retry else (), skipped=() if retry else (block.id,))
+        elif progress.following is None:
+            raise Misfit("the runbook has been run to its end")
+        else:
+            opening = replace(opening, retried=(), skipped=())
+        start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
+        return await self._engine.start(replace(start, thread_id=run.thread_id))
+
+    async def _take_up(self, run: Run) -> None:
+        """The run, and those of its agents and parts: whoever drove one of them may have driven all, and be dead."""
+        for action in run.open:
+            if action.where == "child" and action.started:
+                with suppress(NotFound):
+                    # Not there yet, if its parent was stopped before it began: then the parent begins it.
+                    await self._take_up(await self._engine.queries.run(child_of(action.id)))
+        if run.is_open:
+            await self._engine.recover(run.id)
+
+    def _start(
+        self, opening: Opening, runbook: Runbook, *, user: UserId, interactive: bool, more: tuple[Rule, ...]
+    ) -> Start:
+        is_trusted = self.trust.is_trusted("runbook", digest_of(opening.source))
+        return Start(
+            opening.message(),
+            user=user,
+            profile=rules.PROFILE,
+            door=DOOR,
+            origin=opening.path or opening.directory,
+            interactive=interactive,
+            live=True,
+            rules=(*rules.rules_for(is_trusted=is_trusted), *more),
+            title=runbook.name,
+            project=opening.directory,
+        )
+
+    @staticmethod
+    def _check(opening: Opening) -> Runbook:
+        runbook = read(opening.source, form=opening.form)
+        if hazard := next((notice for notice in runbook.warnings if notice.is_hazard), None):
+            raise ValidationError(f"{hazard}. Nothing was run")
+        return runbook
+
+    @property
+    def _engine(self) -> Engine:
+        return self.host.engine
+
+
+def make_runbooks(
+    *,
+    root: Root,
+    runner: Runner,
+    roots: Callable[[str], Root],
+    agents: Mapping[str, AgentEntry],
+    model: str,
+    trust: Trust,
+    shell: str = "bash",
+) -> Runbooks:
+    """Everything there is to running documents, but for the engine. `root` is where our own agents work."""
+    host, live = Host(), LiveAgents()
+    agent_tools = (internal_agent(host), foreign_agent(live))
+    types = (
+        *standard_blocks(shell=shell),
+        Agent(agent_tools, agents, model),
+        SubRunbook(sub_runbook(host, trust)),
+    )
+    by_name = {name: type_ for type_ in types for name in type_.names}
+    blocks = [WithSources(tool) for tool in tools_of(types)]
+    asked = asked_tools(live, roots)
+    offered = (*document_tools(host, by_name), *file_tools(root), shell_tool(runner))
+    document_profile = rules.profile(tuple(tool.spec.name for tool in (*blocks, *asked)))
+    child_profile = agent_profile(model)
+    return Runbooks(
+        by_name,
+        (*blocks, *asked, *offered),
+        {document_profile.name: document_profile, child_profile.name: child_profile},
+        host,
+        trust,
+    )
+
+
+def opening_for(volume: Volume, *, directory: Path, workspace: str, variables: Mapping[str, str]) -> Opening:
+    """A first go at a document."""
+    return Opening(volume.source, volume.form, str(directory), workspace, str(volume.path), {**variables})

@@ -1,0 +1,54 @@
+"""What a block finds when its turn comes: where it runs, what is set, and what the blocks before it gave out.
+
+Pure data. A scene is never changed; each block leaves a new one to the next.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+
+from pollux.core.frozen import frozen
+from pollux.core.messages import JSON
+from pollux.runbooks.documents.model import Runbook
+
+NOBODY: frozenset[str] = frozenset()
+
+
+@frozen
+class Variable:
+    """A value, and the blocks whose outputs it was made from."""
+
+    value: str
+    sources: frozenset[str] = NOBODY
+
+
+@frozen(kw_only=True)
+class Scene:
+    """The state of a runbook between two blocks. `directory` is absolute; `workspace` is empty where there is none."""
+
+    runbook: Runbook
+    directory: str
+    workspace: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
+    outputs: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict[str, Mapping[str, JSON]])
+    executed: tuple[str, ...] = ()
+    env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Of environment variables that were made from outputs: the blocks that gave them."""
+
+    def with_output(self, block: str, output: Mapping[str, JSON]) -> "Scene":
+        """After the block of this id, which gave this out. A block that is run again counts once, as the last."""
+        executed = (*(id_ for id_ in self.executed if id_ != block), block)
+        return replace(self, outputs={**self.outputs, block: output}, executed=executed)
+
+    def with_variable(self, name: str, variable: Variable) -> "Scene":
+        """With a variable set."""
+        return replace(self, variables={**self.variables, name: variable})
+
+    def with_env(self, name: str, value: str, sources: frozenset[str] = NOBODY) -> "Scene":
+        """With an environment variable set for the programs that follow."""
+        told = {**self.env_sources, name: sources}
+        return replace(self, env={**self.env, name: value}, env_sources=told)
+
+    def with_directory(self, directory: str) -> "Scene":
+        """With another directory for the programs that follow."""
+        return replace(self, directory=directory)

@@ -1,0 +1,322 @@
+"""What happens in a runbook's run, as `{type, data}`: the events that the command line and the HTTP API tell.
+
+Statuses are read off the run, never kept beside it: whoever joins late and whoever was there from the beginning are
+told the same.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal
+
+from pollux.core.events import (
+    ActionDecided,
+    ActionStarted,
+    ApprovalResolved,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+    ToolObserved,
+)
+from pollux.core.machine import step
+from pollux.core.messages import JSON, NO_USAGE
+from pollux.core.run import Action, Run
+from pollux.engine.feed import Delta, Item, Output
+from pollux.engine.ports import Recorded
+from pollux.runbooks.agents import foreign, internal
+from pollux.runbooks.blocks import BlockType
+from pollux.runbooks.documents import Block, Runbook, read
+from pollux.runbooks.opening import opening_of
+from pollux.runbooks.progress import problem_of
+
+AgentStatus = Literal[
+    "idle",
+    "initializing",
+    "waiting",
+    "streaming",
+    "pendingToolApproval",
+    "executingTool",
+    "completed",
+    "failed",
+    "cancelled",
+    "timedOut",
+]
+Told = dict[str, Any]
+AGENTS: Final = (foreign.NAME, internal.NAME)
+
+
+def event(type_: str, **data: Any) -> Told:
+    return {"type": type_, "data": data}
+
+
+class BlockTeller:
+    """Tells of one run of a document, item by item."""
+
+    def __init__(self, types: Mapping[str, BlockType], within: str = "") -> None:
+        self.run: Run | None = None
+        self.runbook: Runbook | None = None
+        self._types = types
+        self._within = within
+        """The block of a runbook around this one, if there is one."""
+        self._blocks: dict[str, Block] = {}
+        self._states: dict[str, AgentStatus] = {}
+
+    def read(self, item: Item) -> Iterator[Told]:
+        """What this item tells."""
+        if isinstance(item, Output):
+            yield from self._output(item)
+        elif isinstance(item, Recorded):
+            before = self.run
+            self.run = step(before, item.event)
+            yield from self._fact(before, self.run, item)
+
+    def heard(self, child: "ChildTeller", item: Item) -> Iterator[Told]:
+        """Something of an agent's own run."""
+        for told in child.read(item):
+            if told["type"] == "state":
+                yield from self._state(child.block_id, told["status"], child.run)
+            else:
+                yield told
+
+    def _fact(self, before: Run | None, run: Run, record: Recorded) -> Iterator[Told]:
+        match record.event:
+            case RunStarted(prompt=prompt):
+                opening = opening_of(prompt)
+                if opening is not None:
+                    self.runbook = read(opening.source, form=opening.form)
+                    self._blocks = {block.id: block for block in self.runbook.blocks}
+                yield self._event("runbookStarted", runId=run.id, name=self.runbook.name if self.runbook else "")
+            case ActionDecided(action=action):
+                if action.approval is not None:
+                    yield from self._question(run, action)
+            case ActionStarted(action_id=action_id):
+                yield from self._begun(_known(run, action_id))
+            case ApprovalResolved():
+                yield from self._answered(run, record.event)
+            case ToolObserved():
+                asker = _known(run, record.event.action_id)
+                told = record.event
+                yield self._event(
+                    "agentToolObserved", blockId=asker.call.id, toolName=told.tool, title=told.title, status=told.status
+                )
+            case RunCompleted() | RunFailed() | RunCancelled():
+                yield self._over(run)
+            case _:
+                pass
+        if before is None or before.open is not run.open:
+            yield from self._ended(before, run)
+
+    def _begun(self, action: Action) -> Iterator[Told]:
+        if action.asker:
+            asker = action.asker
+            yield from self._state(self._block_of(asker), "executingTool", self.run)
+            return
+        block = self._blocks.get(action.call.id)
+        if block is None:
+            return
+        yield self._event(
+            "blockStarted", blockId=block.id, name=block.name, blockType=block.type, lifecycle={"type": "started"}
+        )
+        if action.tool in AGENTS:
+            yield from self._state(block.id, "initializing", self.run)
+
+    def _ended(self, before: Run | None, run: Run) -> Iterator[Told]:
+        """What has an outcome now and had none before."""
+        turn = before.turn if before else 0
+        for action in run.actions:
+            if action.turn < turn or action.outcome is None or (before and _had_ended(before, action)):
+                continue
+            if action.asker:
+                yield from self._state(self._block_of(action.asker), "waiting", run)
+            elif block := self._blocks.get(action.call.id):
+                yield from self._finished(run, block, action)
+
+    def _finished(self, run: Run, block: Block, action: Action) -> Iterator[Told]:
+        outcome = action.outcome
+        assert outcome is not None
+        type_ = self._types[block.type]
+        output = type_.output(outcome.result)
+        success = outcome.status == "completed" and type_.succeeded(outcome.result)
+        if action.tool in AGENTS:
+            yield from self._state(block.id, _final(success, outcome.code), run, usage=output.get("tokenUsage"))
+        if outcome.status == "completed":
+            lifecycle: Told = {"type": "finished", "exitCode": output.get("exit_code"), "success": success}
+        elif outcome.code == "cancelled":
+            lifecycle = {"type": "cancelled"}
+        else:
+            lifecycle = {"type": "error", "message": outcome.message}
+        yield self._event(
+            "blockFinished",
+            blockId=block.id,
+            name=block.name,
+            blockType=block.type,
+            success=success,
+            code=outcome.code,
+            error="" if success else outcome.message or problem_of(outcome.result),
+            seconds=round(outcome.at - action.started.at, 3) if action.started else 0,
+            lifecycle=lifecycle,
+            object=output,
+        )
+
+    def _question(self, run: Run, action: Action) -> Iterator[Told]:
+        approval = action.approval
+        assert approval is not None
+        common: Told = {
+            "runId": run.id,
+            "approvalId": approval.id,
+            "preview": action.preview,
+            "reason": approval.reason,
+            "args": action.args,
+            "argsHash": approval.args_hash,
+            "expiresAt": approval.expires_at,
+        }
+        if action.asker:
+            block_id = self._block_of(action.asker)
+            yield from self._state(block_id, "pendingToolApproval", run, pending=pending_of(action))
+            yield self._event("agentToolApprovalRequired", **_asked_about(block_id, self.runbook, action), **common)
+            return
+        yield self._event(
+            "blockApprovalRequired",
+            blockId=action.call.id,
+            name=self._blocks[action.call.id].name if action.call.id in self._blocks else "",
+            lifecycle={"type": "paused"},
+            **common,
+        )
+
+    def _answered(self, run: Run, answer: ApprovalResolved) -> Iterator[Told]:
+        action = run.action_of_approval(answer.approval_id)
+        if action is None:
+            return
+        told = {"approved": answer.decision == "approved", "remember": answer.scope is not None, "by": answer.by}
+        if action.asker:
+            block_id = self._block_of(action.asker)
+            yield self._event("agentToolApprovalResponse", blockId=block_id, toolCallId=action.call.id, **told)
+        else:
+            yield self._event("blockApprovalResponse", blockId=action.call.id, approvalId=answer.approval_id, **told)
+
+    def _output(self, output: Output) -> Iterator[Told]:
+        block_id = self._block_of(output.action_id)
+        if block_id not in self._blocks:
+            return
+        if self._states.get(block_id) in ("initializing", "waiting", "executingTool"):
+            yield from self._state(block_id, "streaming", self.run)
+        yield self._event("blockOutput", blockId=block_id, **{output.stream: output.text})
+
+    def _over(self, run: Run) -> Told:
+        assert run.ending is not None
+        ending = run.ending
+        told = {"runId": run.id, "status": ending.status, "code": ending.code, "error": ending.message}
+        return self._event("runbookFinished", **told, summary=run.text)
+
+    def _state(
+        self, block_id: str, status: AgentStatus, run: Run | None, *, usage: JSON = None, pending: Told | None = None
+    ) -> Iterator[Told]:
+        if block_id not in self._blocks or (self._states.get(block_id) == status and pending is None):
+            return
+        self._states[block_id] = status
+        if usage is None and run is not None and run.usage != NO_USAGE:
+            usage = {"inputTokens": run.usage.input, "outputTokens": run.usage.output}
+        state = {"status": status, "tokenUsage": usage, "pendingToolCall": pending}
+        yield self._event("agentStateChanged", blockId=block_id, state=state)
+
+    def _block_of(self, action_id: str) -> str:
+        """The block that an action is, or that asked for it."""
+        action = self.run.action(action_id) if self.run else None
+        if action is not None and action.asker:
+            action = self.run.action(action.asker) if self.run else None
+        return action.call.id if action else ""
+
+    def _event(self, type_: str, **data: Any) -> Told:
+        return event(type_, **data, **({"within": self._within} if self._within else {}))
+
+
+class ChildTeller:
+    """Tells of the run in which our own agent works on a block."""
+
+    def __init__(self, block_id: str, runbook: Runbook | None) -> None:
+        self.block_id = block_id
+        self.run: Run | None = None
+        self._runbook = runbook
+
+    def read(self, item: Item) -> Iterator[Told]:
+        """Its text, its questions, and its state."""
+        if isinstance(item, Delta):
+            if item.kind == "text":
+                yield {"type": "state", "status": "streaming"}
+                yield event("blockOutput", blockId=self.block_id, stdout=item.text)
+            return
+        if not isinstance(item, Recorded):
+            return
+        self.run = run = step(self.run, item.event)
+        match item.event:
+            case ActionDecided(action=action) if action.approval is not None:
+                yield {"type": "state", "status": "pendingToolApproval"}
+                told = _asked_about(self.block_id, self._runbook, action)
+                approval = action.approval
+                yield event(
+                    "agentToolApprovalRequired",
+                    **told,
+                    runId=run.id,
+                    approvalId=approval.id,
+                    preview=action.preview,
+                    reason=approval.reason,
+                    args=action.args,
+                    argsHash=approval.args_hash,
+                    expiresAt=approval.expires_at,
+                )
+            case ApprovalResolved() as answer:
+                action = run.action_of_approval(answer.approval_id)
+                approved, remember = answer.decision == "approved", answer.scope is not None
+                yield event(
+                    "agentToolApprovalResponse",
+                    blockId=self.block_id,
+                    toolCallId=action.call.id if action else "",
+                    approved=approved,
+                    remember=remember,
+                    by=answer.by,
+                )
+            case ActionStarted():
+                yield {"type": "state", "status": "executingTool"}
+            case _ if run.asked:
+                yield {"type": "state", "status": "waiting"}
+            case _:
+                pass
+
+
+def pending_of(action: Action) -> Told:
+    """A tool call that waits for a person, as the seed's `PendingToolCall`."""
+    title = action.args.get("title")
+    name = str(action.args.get("kind") or action.tool)
+    return {
+        "id": action.call.id,
+        "name": name,
+        "description": title if isinstance(title, str) else action.tool,
+        "summary": action.preview,
+    }
+
+
+def _asked_about(block_id: str, runbook: Runbook | None, action: Action) -> Told:
+    pending = pending_of(action)
+    return {
+        "blockId": block_id,
+        "runbookId": runbook.id if runbook else "",
+        "toolCallId": pending["id"],
+        "toolName": pending["name"],
+        "description": pending["description"],
+    }
+
+
+def _final(success: bool, code: str) -> AgentStatus:
+    if success:
+        return "completed"
+    return "timedOut" if code == "timeout" else "cancelled" if code == "cancelled" else "failed"
+
+
+def _known(run: Run, action_id: str) -> Action:
+    action = run.action(action_id)
+    assert action is not None
+    return action
+
+
+def _had_ended(before: Run, action: Action) -> bool:
+    earlier = before.action(action.id)
+    return earlier is not None and earlier.outcome is not None

@@ -1,0 +1,223 @@
+"""What a person has accepted as it stands: documents, agents' command lines and what their blocks ask for.
+
+Pinned by hash in `$POLLUX_HOME/trust.json`: whatever changes is asked about again. The file is the person's own.
+Nothing in a project directory adds to it, and one that others can write counts for nothing.
+"""
+
+import fcntl
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, cast, get_args
+
+from pollux.core.canonical import digest as digest_of
+from pollux.core.errors import ValidationError
+from pollux.core.frozen import frozen
+from pollux.core.ids import Instant
+from pollux.core.messages import JSON
+from pollux.runbooks.documents import AcpSource, AgentBlock
+
+Kind = Literal["runbook", "agent", "capabilities"]
+FILE: Final = "trust.json"
+LARGEST: Final = 4 << 20
+WAIT_SECONDS: Final = 10.0
+
+
+@frozen
+class Pin:
+    """One thing that was accepted. `what` is for people; what counts is the digest."""
+
+    kind: Kind
+    digest: str
+    what: str
+    at: Instant
+    by: str
+
+
+class Trust:
+    """The pins of one person's home."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / FILE
+
+    def is_trusted(self, kind: Kind, digest: str) -> bool:
+        """Whether this very content was accepted. Raises ValidationError for a damaged file."""
+        return any(pin.kind == kind and pin.digest == digest for pin in self.list())
+
+    def list(self) -> tuple[Pin, ...]:
+        """Everything that was accepted, the oldest first. Raises ValidationError for a damaged file."""
+        content = self._read()
+        if content is None:
+            return ()
+        try:
+            document: Any = json.loads(content)
+            return tuple(_pin(told) for told in document["pins"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ValidationError(f"{self._path} is damaged. Remove it, and accept again what you trust") from None
+
+    def pin(self, kind: Kind, digest: str, *, what: str, by: str, at: Instant | None = None) -> Pin:
+        """Remember that a person accepted this. Accepting it once more changes nothing."""
+        pin = Pin(kind, digest, what, time.time() if at is None else at, by)
+        with self._lock():
+            pins = self.list()
+            known = next((each for each in pins if (each.kind, each.digest) == (kind, digest)), None)
+            if known is None:
+                self._write((*pins, pin))
+        return known or pin
+
+    def unpin(self, digest: str) -> tuple[Pin, ...]:
+        """Forget what begins with this digest, and say what that was: nothing, if there was none."""
+        with self._lock():
+            pins = self.list()
+            gone = tuple(pin for pin in pins if digest and pin.digest.startswith(digest))
+            if gone:
+                self._write(tuple(pin for pin in pins if pin not in gone))
+        return gone
+
+    @contextmanager
+    def _lock(self) -> Generator[None]:
+        """Alone with the file, among all processes."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(
+                self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+        except OSError as problem:
+            raise ValidationError(f"{self._path} cannot be locked ({problem.strerror}). Check POLLUX_HOME") from None
+        try:
+            _wait_for(file, self._path)
+            yield
+        finally:
+            os.close(file)
+
+    def _read(self) -> bytes | None:
+        try:
+            file = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            raise ValidationError(f"{self._path} cannot be read ({problem.strerror}). Check POLLUX_HOME") from None
+        with os.fdopen(file, "rb") as opened:
+            state = os.fstat(opened.fileno())
+            if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o022 or state.st_uid not in (os.geteuid(), 0):
+                raise ValidationError(f"{self._path} can be written by others, so it counts for nothing. Remove it")
+            content = opened.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ValidationError(f"{self._path} is larger than {LARGEST:,} bytes. Remove it, and accept again")
+        return content
+
+    def _write(self, pins: tuple[Pin, ...]) -> None:
+        told = [{"kind": pin.kind, "digest": pin.digest, "what": pin.what, "at": pin.at, "by": pin.by} for pin in pins]
+        try:
+            # A new file moved into place: a reader sees the old list or the new one. mkstemp makes it mode 0600.
+            descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=FILE)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    json.dump({"version": 1, "pins": told}, file, indent=2)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self._path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as problem:
+            raise ValidationError(f"{self._path} cannot be written ({problem.strerror}). Check POLLUX_HOME") from None
+
+
+def _wait_for(file: int, path: Path) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ValidationError(f"{path} is held by another process. Try again, or end that process") from None
+        time.sleep(0.005)
+
+
+def _pin(told: Mapping[str, Any]) -> Pin:
+    kind, digest = told["kind"], told["digest"]
+    if kind not in get_args(Kind) or not isinstance(digest, str) or not digest:
+        raise ValueError("no pin")
+    return Pin(cast(Kind, kind), digest, str(told["what"]), float(told["at"]), str(told["by"]))
+
+
+# What is pinned
+
+
+def agent_digest(argv: Sequence[str], *, env: Mapping[str, str], directory: str = "") -> str:
+    """Of an agent's command line: what is started, with which variables, and where (as the block writes it)."""
+    return digest_of({"argv": list(argv), "env": dict(env), "directory": directory})
+
+
+def capabilities_digest(block: AgentBlock) -> str:
+    """Of what an agent block asks for, with whom it is for and what it is told: another prompt is another question."""
+    source: JSON = {"model": repr(block.source)}
+    if isinstance(block.source, AcpSource):
+        source = {"command": block.source.command, "args": [*block.source.args], "env": dict(block.source.env)}
+    return digest_of(
+        {
+            "id": block.id,
+            "source": source,
+            "prompt": block.prompt,
+            "system": block.system_prompt,
+            "capabilities": block.capabilities.as_json(),
+            "directory": block.working_directory,
+        }
+    )
+
+
+# Agents with their own questions switched off
+
+
+_ANY: Final = ("--yolo", "--allow-all-tools", "--allow-all-paths", "--allow-all", "--full-auto", "--yes-always", "-y")
+"""Words that mean it whatever the program: Gemini CLI, Qwen, Codex, Copilot, Crush, Aider."""
+_FORCE: Final = {"cursor-agent": ("-f", "--force"), "amp": ("--dangerously-allow-all",), "goose": ("--auto",)}
+_VALUES: Final = {
+    "--approval-mode": ("yolo", "auto_edit", "auto-edit"),
+    "--permission-mode": ("bypassPermissions", "acceptEdits", "dontAsk"),
+    "--ask-for-approval": ("never",),
+    "-a": ("never",),
+    "--sandbox": ("danger-full-access",),
+    "-s": ("danger-full-access",),
+    "--config": ("approval_policy=never", "sandbox_mode=danger-full-access"),
+    "-c": ("approval_policy=never", "sandbox_mode=danger-full-access"),
+}
+"""Options that mean it with these values."""
+_RUNNERS: Final = frozenset({"npx", "npm", "pnpm", "bunx", "yarn"})
+"""Their own `-y`, before the package, answers a question about installing it."""
+
+
+def always_asks(argv: Sequence[str]) -> str:
+    """Why this command line is asked about every time, whatever was accepted; empty if it is not."""
+    program = Path(argv[0]).name if argv else ""
+    words = [word for arg in argv for word in (arg.split() if " " in arg else [arg])]
+    own = _own_options(program, words)
+    for index, word in enumerate(words):
+        following = words[index + 1] if index + 1 < len(words) else ""
+        name, equals, value = word.partition("=")
+        bare = value.strip("\"'") if equals else following.replace('"', "").replace("'", "")
+        is_named = word.lstrip("\"'").startswith("--dangerously-") or word in _FORCE.get(program, ())
+        if is_named or (word in _ANY and index not in own) or bare in _VALUES.get(name, ()):
+            shown = word if equals or name not in _VALUES else f"{word} {following}"
+            return f"{shown[:80]} switches off the agent's own questions"
+    return ""
+
+
+def _own_options(program: str, words: Sequence[str]) -> frozenset[int]:
+    """The positions of `-y` that belong to what fetches the package, not to the agent."""
+    if program not in _RUNNERS:
+        return frozenset()
+    found: set[int] = set()
+    for index, word in enumerate(words[1:], start=1):
+        if word == "-y":
+            found.add(index)
+        elif not word.startswith("-") and word not in ("exec", "dlx", "x"):
+            break
+    return frozenset(found)

@@ -1,0 +1,175 @@
+"""`pollux runbook`: documents from the command line, as an operator types it."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.machine import POLLUX, Machine, emulator
+from tests.cli.terminal import ENTER, Terminal
+from tests.runbooks.lab import agent, block, document, id_of, script
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "runbooks"
+LAST = ("result", "error")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[str]:
+    with emulator() as url:
+        yield url
+
+
+@pytest.fixture
+def machine(tmp_path: Path, model: str) -> Machine:
+    return Machine(tmp_path, GEMINI_API_KEY="demo", GOOGLE_GEMINI_BASE_URL=model)
+
+
+def written(machine: Machine, *blocks: dict[str, Any], name: str = "test.json") -> str:
+    (machine.cwd / name).write_text(document(*blocks))
+    return name
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    """Every line, all of them events but the last."""
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(set(line) == {"type", "data"} for line in found[:-1]), found
+    assert found[-1]["type"] in LAST, done
+    return found
+
+
+def test_a_trusted_document_runs_with_its_variables_and_an_agent(machine: Machine):
+    file = written(
+        machine,
+        script("greet", "echo hello {{ var.who }}"),
+        agent("echo", 'Say exactly: "fine"', source={"type": "internal", "model": "gemini-3.8-flash"}),
+        name="a.json",
+    )
+    done = machine.run("runbook", "run", file, "--trust", "--var", "who=Ada")
+    assert done.returncode == 0, done
+    assert "│ hello Ada" in done.stdout and "✓ echo" in done.stdout and "2 blocks done" in done.stdout
+
+
+def test_without_trust_and_without_a_terminal_it_waits_and_exits_with_3(machine: Machine):
+    file = written(machine, script("act", "echo x >> made"))
+    done = machine.run("runbook", "run", file, "--output-format", "stream-json")
+    assert done.returncode == 3, done
+    last = lines(done)[-1]
+    assert last["status"] == "awaiting_confirmation" and not (machine.cwd / "made").exists()
+    assert machine.run("approvals", "approve", last["approvals"][0]["id"]).returncode == 0
+    again = machine.run("runbook", "resume", last["runId"])
+    assert again.returncode == 0 and (machine.cwd / "made").read_text() == "x\n"
+    # It has run to its end, and is not run again.
+    assert machine.run("runbook", "resume", last["runId"]).returncode == 1
+    assert (machine.cwd / "made").read_text() == "x\n"
+
+
+def test_trust_is_for_the_document_as_it_stands(machine: Machine):
+    file = written(machine, script("act", "true"))
+    assert machine.run("runbook", "run", file, "--trust").returncode == 0
+    assert machine.run("runbook", "run", file).returncode == 0
+    written(machine, script("act", "true # changed"))
+    assert machine.run("runbook", "run", file).returncode == 3
+
+
+def test_a_failed_block_exits_with_1_and_says_how_to_go_on(machine: Machine):
+    file = written(machine, script("one", "echo x >> count"), script("bad", "exit 7"), script("last", "touch end"))
+    done = machine.run("runbook", "run", file, "--trust")
+    assert done.returncode == 1 and "exit code 7" in done.stdout
+    run = next(word for word in done.stdout.split() if word.startswith("run_"))
+    assert f"resume {run} --retry {id_of('bad')}" in done.stdout
+    undecided = machine.run("runbook", "resume", run)
+    assert undecided.returncode == 4 and "--skip" in undecided.stdout
+    skipped = machine.run("runbook", "resume", run, "--skip", "bad")
+    assert skipped.returncode == 0 and (machine.cwd / "end").exists()
+    assert (machine.cwd / "count").read_text() == "x\n"
+    shown = machine.told("runbook", "show", run, "--json")
+    assert [each["state"] for each in shown["blocks"]] == ["done", "skipped", "done"]
+
+
+def test_stream_json_tells_every_event_and_then_how_it_ended(machine: Machine):
+    file = written(machine, script("one", "echo out; echo err >&2"), block("var", "x", value="1"))
+    done = machine.run("runbook", "run", file, "--trust", "--output-format", "stream-json")
+    found = lines(done)
+    assert found[-1] == {**found[-1], "type": "result", "status": "completed", "result": "Test: 2 blocks done."}
+    assert {"runbookStarted", "blockStarted", "blockOutput", "blockFinished", "runbookFinished"} == {
+        each["type"] for each in found[:-1]
+    }
+    shown = [each["data"] for each in found if each["type"] == "blockOutput"]
+    assert {"stdout": "out\n", "blockId": id_of("one")} in shown and {
+        "stderr": "err\n",
+        "blockId": id_of("one"),
+    } in shown
+
+
+def test_allow_lets_what_a_trusted_document_would_ask_about(machine: Machine):
+    words = agent("poet", 'Say exactly: "hi"', source={"type": "internal", "model": "gemini-3.8-flash"})
+    file = written(machine, words, script("say", "echo {{ doc.previous.output.text }}"))
+    assert machine.run("runbook", "run", file, "--trust").returncode == 3
+    assert machine.run("runbook", "run", file, "--allow", "runbook_script").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "line 1"),
+        (document({"type": "script", "props": {}}), "Missing block id"),
+        (document({"id": id_of("x"), "type": "agent", "props": {}}), "Missing source"),
+        (document(block("agent", "x", source={"type": "acp"})), "Invalid source: "),
+        (document(block("ssh-connect", "x", userHost="root@example.com")), "another machine"),
+    ],
+    ids=["no JSON", "no id", "no source", "half a source", "elsewhere"],
+)
+def test_what_is_wrong_with_a_document_is_said_with_its_place(machine: Machine, text: str, says: str):
+    (machine.cwd / "bad.json").write_text(text)
+    checked = machine.run("runbook", "check", "bad.json")
+    assert checked.returncode == 1 and says in checked.stdout
+    done = machine.run("runbook", "run", "bad.json", "--trust", "--output-format", "stream-json")
+    assert done.returncode == 1 and says in lines(done)[-1]["error"]
+
+
+def test_a_new_document_can_be_checked_and_run_as_it_is(machine: Machine):
+    assert machine.run("runbook", "new", "mine.atrb", "--name", "Mine").returncode == 0
+    assert machine.run("runbook", "new", "mine.atrb").returncode == 2
+    assert machine.run("runbook", "check", "mine.atrb").returncode == 0
+    done = machine.run("runbook", "run", "mine.atrb", "--trust", "--model", "gemini-3.8-flash")
+    assert done.returncode == 0, done
+    assert [each["name"] for each in machine.told("runbook", "list", "--json")["documents"]] == ["Mine"]
+
+
+def test_mistakes_on_the_command_line_are_usage_errors(machine: Machine):
+    for words in (
+        ("run", "nowhere.atrb"),
+        ("run", "x.json", "--var", "nothing"),
+        ("run", "x.json", "--cwd", "nowhere"),
+        ("resume", "run_1", "--retry", "a", "--skip", "b"),
+    ):
+        assert machine.run("runbook", *words).returncode == 2, words
+    assert machine.run("runbook", "resume", "run_nothing").returncode == 1
+
+
+def test_the_example_works_without_a_key(tmp_path: Path):
+    machine = Machine(tmp_path)
+    shutil.copytree(EXAMPLE, machine.cwd, dirs_exist_ok=True)
+    done = machine.run("runbook", "run", "todo.atrb", "--trust", "--allow", "agent_write_file:report.md")
+    assert done.returncode == 0, done
+    assert "3 tasks are open" in done.stdout and (machine.cwd / "report.md").read_text().count("- ") == 3
+
+
+async def test_at_a_terminal_the_document_is_asked_about_once_and_agents_each_time(tmp_path: Path):
+    machine = Machine(tmp_path)
+    shutil.copytree(EXAMPLE, machine.cwd, dirs_exist_ok=True)
+    terminal = Terminal([*POLLUX, "runbook", "run", "todo.atrb"], cwd=machine.cwd, env=machine.environ)
+    try:
+        await terminal.until("trust it as it stands?")
+        assert "grep -rn TODO notes" in terminal.text
+        terminal.type(f"y{ENTER}")
+        await terminal.until("run it?")
+        assert "report.md" in terminal.text
+        terminal.type(f"y{ENTER}")
+        await terminal.until("3 blocks done")
+    finally:
+        terminal.close()
+    assert (machine.cwd / "report.md").exists()

@@ -1,0 +1,193 @@
+"""A foreign agent in a block: what it asks for goes through the gate, what it does unasked is written down."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runbooks.lab import ADA, RunbookLab, agent, document, ended, id_of, outputs, script, states, told, waiting
+
+from pollux.core.run import Run
+from pollux.engine.engine import Engine
+
+pytest.importorskip("acp")
+
+WORKER = [sys.executable, str(Path(__file__).parent / "worker_agent.py")]
+EVERYTHING = {"readFiles": True, "writeFiles": True, "executeCommands": True}
+
+
+def started_by(*argv: str) -> dict[str, Any]:
+    return {"type": "acp", "command": argv[0], "args": list(argv[1:]), "env": {}}
+
+
+def worker(name: str, *lines: str, **props: Any) -> dict[str, Any]:
+    """An agent block with the worker, and these orders for it."""
+    return agent(name, "\n".join(lines), source=started_by(*WORKER), **{"capabilities": EVERYTHING, **props})
+
+
+async def answer(engine: Engine, run: Run, decision: Any, **more: Any) -> Run:
+    """The run's next question, answered."""
+    run = await waiting(engine, run.id)
+    return await engine.resolve(run.approvals[0].id, decision, by="ada", **more)
+
+
+async def test_its_words_stream_and_become_the_output(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("talk", "say one", "say two")))
+    events = await told(engine, runbooks, run)
+    said = outputs(events, "talk")
+    assert said["text"] == "one\ntwo\n" and said["success"] is True and said["inputTokens"] == 3
+    assert (
+        "".join(
+            each["data"].get("stdout", "")
+            for each in events
+            if each["type"] == "blockOutput" and each["data"]["blockId"] == id_of("talk")
+        )
+        == "one\ntwo\n"
+    )
+    assert states(events, "talk")[0] == "initializing" and states(events, "talk")[-1] == "completed"
+
+
+async def test_a_permission_request_is_a_question_to_a_person(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt hello", "say done")))
+    run = await waiting(engine, run.id)
+    assert run.status == "executing" and not (lab.work / "log.txt").exists()
+    assert "wants to edit: Append to log.txt" in run.approvals[0].preview
+    await answer(engine, run, "approved")
+    events = await told(engine, runbooks, run)
+    assert (lab.work / "log.txt").read_text() == "hello\n"
+    assert outputs(events, "work")["toolCallsExecuted"] == [
+        {"name": "Append to log.txt", "approved": True, "resultSummary": "completed"}
+    ]
+    kinds = [each["type"] for each in events]
+    assert "agentToolApprovalRequired" in kinds and "agentToolApprovalResponse" in kinds
+    assert {"pendingToolApproval", "executingTool"} <= set(states(events, "work"))
+
+
+async def test_a_refused_permission_is_told_by_its_kind_and_the_agent_goes_on(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt hello", "say done")))
+    await answer(engine, run, "rejected")
+    events = await told(engine, runbooks, run)
+    assert not (lab.work / "log.txt").exists()
+    assert "no-way" in outputs(events, "work")["text"] and outputs(events, "work")["success"] is True
+
+
+async def test_what_a_person_remembers_is_a_grant_for_the_session(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(
+        runbooks, document(worker("work", "append log.txt 1", "append log.txt 2", "append log.txt 3"))
+    )
+    await answer(engine, run, "approved", scope="session")
+    run = await ended(engine, run)
+    assert run.status == "completed" and (lab.work / "log.txt").read_text() == "1\n2\n3\n"
+    grants = await engine.queries.grants(ADA)
+    assert [(grant.tool, grant.scope) for grant in grants] == [("agent_permission", "session")]
+
+
+async def test_what_the_block_may_not_do_is_refused_without_asking(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    may = {"readFiles": True}
+    run = await lab.start(
+        runbooks, document(worker("work", "append log.txt x", "write a.txt x", "run touch b", capabilities=may))
+    )
+    events = await told(engine, runbooks, run)
+    assert not list(lab.work.iterdir())
+    assert not [each for each in events if each["type"] == "agentToolApprovalRequired"]
+    observed = [each["data"] for each in events if each["type"] == "agentToolObserved"]
+    assert [each["status"] for each in observed] == ["refused: writeFiles is off"]
+
+
+async def test_what_it_does_unasked_is_observed_and_audited(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "peek secrets.txt")))
+    events = await told(engine, runbooks, run)
+    assert [each["data"]["title"] for each in events if each["type"] == "agentToolObserved"] == ["Read secrets.txt"]
+    assert [each["approved"] for each in outputs(events, "work")["toolCallsExecuted"]] == [False]
+    audit = [(line.kind, line.tool_name) for line in await engine.queries.audit(limit=50)]
+    assert ("observed", "acp:read") in audit
+
+
+async def test_files_and_commands_that_it_asks_us_for_are_ours_and_gated(lab: RunbookLab):
+    (lab.work / "in.txt").write_text("read me\n")
+    engine, runbooks = await lab.engine()
+    run = await lab.start(
+        runbooks, document(worker("work", "read in.txt", "write out.txt made", "run echo ran; echo x > cmd.txt"))
+    )
+    await answer(engine, run, "approved")
+    assert run.status != "completed"
+    await answer(engine, run, "approved")
+    events = await told(engine, runbooks, run)
+    assert outputs(events, "work")["text"] == "read me\nwritten: yes\nran\n"
+    assert (lab.work / "out.txt").read_text() == "made" and (lab.work / "cmd.txt").exists()
+
+
+async def test_files_outside_its_directory_are_out_of_reach(lab: RunbookLab):
+    (lab.path / "outside.txt").write_text("secret")
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "read ../outside.txt", "write ../made.txt x")))
+    events = await told(engine, runbooks, run)
+    assert (
+        "secret" not in outputs(events, "work")["text"]
+        and "outside the agent's directory" in outputs(events, "work")["text"]
+    )
+    assert not (lab.path / "made.txt").exists()
+
+
+async def test_always_allow_tools_asks_nobody_in_a_trusted_document(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    may = {**EVERYTHING, "alwaysAllowTools": True}
+    run = await ended(engine, await lab.start(runbooks, document(worker("work", "append log.txt x", capabilities=may))))
+    assert run.status == "completed" and (lab.work / "log.txt").read_text() == "x\n"
+    decided = [line for line in await engine.queries.audit(limit=50) if line.tool_name == "agent_permission"]
+    assert decided and decided[0].policy_decision == "allow"
+
+
+async def test_arguments_that_switch_its_questions_off_are_always_asked_about(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    source = started_by(*WORKER, "--dangerously-skip-permissions")
+    run = await lab.start(runbooks, document(agent("work", "say hello", source=source)))
+    run = await waiting(engine, run.id)
+    assert run.open[0].tool == "runbook_acp" and "--dangerously-skip-permissions" in run.open[0].preview
+
+
+async def test_an_agent_that_takes_too_long_is_ended(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("slow", "say hello", "hang", timeoutSeconds=1)))
+    events = await told(engine, runbooks, run)
+    assert states(events, "slow")[-1] == "timedOut"
+    assert outputs(events, "slow")["success"] is False and outputs(events, "slow")["text"] == ""
+
+
+async def test_a_cancelled_run_ends_its_agent_and_withdraws_its_question(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt x")))
+    run = await waiting(engine, run.id)
+    question = run.approvals[0].id
+    await engine.cancel(run.id, by="ada")
+    run = await ended(engine, run)
+    action = run.action_of_approval(question)
+    assert run.status == "cancelled" and action is not None and action.approval is not None
+    assert action.approval.status == "withdrawn" and not (lab.work / "log.txt").exists()
+
+
+async def test_an_agent_that_cannot_be_started_is_a_failed_block(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    lost = agent("lost", "Hello", source=started_by("/nowhere/agent"))
+    run = await ended(engine, await lab.start(runbooks, document(lost)))
+    assert run.ending is not None and run.ending.code == "block_failed" and "/nowhere/agent" in run.ending.message
+
+
+async def test_a_dead_driver_leaves_the_agent_s_outcome_unknown_and_its_question_withdrawn(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt x"), script("after", "touch after")))
+    run = await waiting(engine, run.id)
+    await engine.close()
+    engine, runbooks = await lab.engine()
+    await engine.recover()
+    run = await ended(engine, run)
+    assert run.ending is not None and run.ending.code == "outcome_unknown"
+    assert [action.approval.status for action in run.actions if action.approval] == ["withdrawn"]
+    again = await runbooks.resume(run.id, user=ADA, skip=id_of("work"))
+    assert (await ended(engine, again)).status == "completed" and (lab.work / "after").exists()

@@ -1,0 +1,128 @@
+"""An agent over ACP that does what each line of its prompt says: a plain program, without Pollux and without an SDK.
+
+say TEXT          a piece of its answer
+append FILE TEXT  asks for leave, and then writes by itself
+peek FILE         reads by itself, and asks nobody
+write FILE TEXT   has the client write it
+read FILE         has the client read it, and says what it read
+run COMMAND       has the client run it, and says what it put out
+hang              says nothing any more
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+OPTIONS = [
+    {"optionId": "yes-please", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "for-ever", "name": "Always", "kind": "allow_always"},
+    {"optionId": "no-way", "name": "No", "kind": "reject_once"},
+]
+_numbers = iter(range(1, 10_000))
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def hear() -> dict[str, Any]:
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    return json.loads(line)
+
+
+def tell(update: dict[str, Any]) -> None:
+    send({"method": "session/update", "params": {"sessionId": "s", "update": update}})
+
+
+def say(text: str) -> None:
+    tell({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+
+
+def ask(method: str, **params: Any) -> dict[str, Any]:
+    """Ask the client, and wait for its answer. What else comes meanwhile is a cancel: it ends us."""
+    number = f"q{next(_numbers)}"
+    send({"id": number, "method": method, "params": {"sessionId": "s", **params}})
+    while True:
+        answer = hear()
+        if answer.get("id") == number:
+            return answer
+        if answer.get("method") == "session/cancel":
+            sys.exit(0)
+
+
+def act(order: str, rest: str, cwd: str) -> None:
+    first, _, more = rest.partition(" ")
+    path = os.path.join(cwd, first)
+    if order == "say":
+        say(rest + "\n")
+    elif order == "append":
+        call = f"c{next(_numbers)}"
+        told = {"toolCallId": call, "title": f"Append to {first}", "kind": "edit", "rawInput": {"path": first}}
+        answer = ask("session/request_permission", toolCall=told, options=OPTIONS)
+        outcome = answer.get("result", {}).get("outcome", {})
+        if outcome.get("optionId") == "yes-please":
+            with open(path, "a") as file:
+                file.write(more + "\n")
+            tell({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"})
+        else:
+            say(f"not allowed: {outcome}\n")
+    elif order == "peek":
+        told = {"toolCallId": f"c{next(_numbers)}", "title": f"Read {first}", "kind": "read", "status": "completed"}
+        tell({"sessionUpdate": "tool_call", **told})
+    elif order == "write":
+        answer = ask("fs/write_text_file", path=path, content=more)
+        say(f"written: {answer.get('error', {}).get('message', 'yes')}\n")
+    elif order == "read":
+        answer = ask("fs/read_text_file", path=path)
+        say(answer.get("result", {}).get("content") or f"no: {answer.get('error', {}).get('message')}")
+    elif order == "run":
+        made = ask("terminal/create", command="/bin/sh", args=["-c", rest], cwd=cwd)
+        if "error" in made:
+            say(f"no: {made['error']['message']}\n")
+            return
+        terminal = made["result"]["terminalId"]
+        ask("terminal/wait_for_exit", terminalId=terminal)
+        say(ask("terminal/output", terminalId=terminal)["result"]["output"])
+        ask("terminal/release", terminalId=terminal)
+    elif order == "hang":
+        time.sleep(600)
+
+
+def main() -> None:
+    cwd = ""
+    while True:
+        message = hear()
+        match message.get("method"):
+            case "initialize":
+                send(
+                    {
+                        "id": message["id"],
+                        "result": {"protocolVersion": 1, "agentInfo": {"name": "worker", "version": "1"}},
+                    }
+                )
+            case "session/new":
+                cwd = message["params"]["cwd"]
+                send({"id": message["id"], "result": {"sessionId": "s"}})
+            case "session/prompt":
+                for line in message["params"]["prompt"][0]["text"].splitlines():
+                    order, _, rest = line.strip().partition(" ")
+                    act(order, rest, cwd)
+                send(
+                    {
+                        "id": message["id"],
+                        "result": {
+                            "stopReason": "end_turn",
+                            "usage": {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7},
+                        },
+                    }
+                )
+            case _:
+                pass
+
+
+main()
