@@ -81,6 +81,8 @@ class _Trip:
         self._mask = mask
         self._terminal = Terminal() if has_terminal() else None
         self._asking: set[asyncio.Task[None]] = set()
+        self._cut_short: tuple[str, str, int] | None = None
+        """Why we end before the run does: a code, words, and the exit code."""
 
     async def run(self) -> int:
         stopped: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
@@ -99,14 +101,15 @@ class _Trip:
             await asyncio.wait({telling, stopped}, timeout=self._going.timeout, return_when=asyncio.FIRST_COMPLETED)
             if telling.done():
                 return telling.result()
-            reason, code = "timeout", 1
-            said = f"the runbook was not done within {self._going.timeout:g} seconds" if self._going.timeout else ""
             if stopped.done():
-                reason, code, said = "cancelled", 128 + stopped.result(), f"stopped by {stopped.result().name}"
+                number = stopped.result()
+                self._cut_short = ("cancelled", f"stopped by {number.name}", 128 + number)
+            else:
+                self._cut_short = ("timeout", f"the runbook was not done within {self._going.timeout:g} seconds", 1)
             with suppress(Misfit):
-                await engine.cancel(run.id, by=USER, reason="timeout" if reason == "timeout" else "user")
+                await engine.cancel(run.id, by=USER, reason="user" if stopped.done() else "timeout")
             await asyncio.wait({telling}, timeout=END_SECONDS)
-            return self._writer.fail(reason, said, run.id, code)
+            return telling.result() if telling.done() else self._end_short(run.id)
         finally:
             telling.cancel()
             for task in self._asking:
@@ -196,7 +199,14 @@ class _Trip:
         assert ending is not None
         if ending.status == "completed":
             return self._writer.result(run)
+        if self._cut_short is not None:
+            return self._end_short(run.id)
         return self._writer.fail(ending.code, self._mask.text(ending.message), run.id, _code_of(ending.code))
+
+    def _end_short(self, run_id: str) -> int:
+        assert self._cut_short is not None
+        code, words, exit_code = self._cut_short
+        return self._writer.fail(code, words, run_id, exit_code)
 
     def _talk(self, text: str) -> None:
         sys.stderr.write(f"pollux: {shown(self._mask.text(text), lines=False)}\n")
