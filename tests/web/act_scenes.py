@@ -9,7 +9,8 @@ from tests.web.bundles import bundle
 PAGES = Path(__file__).parent / "pages/act"
 EXECUTE = """async ([name, args]) => {
     window.automation ??= PolluxAutomation.createAutomation(document)
-    const at = args.ref && (window.locate ? locate(args.ref) : document.getElementById(args.ref))
+    const at = args.ref && (window.locate ? locate(args.ref)
+        : Document.prototype.getElementById.call(document, args.ref))
     if (at) args = {...args, ref: automation.refs.know(at).ref}
     return automation.execute({id: "1", name, args})
 }"""

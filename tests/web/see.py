@@ -53,7 +53,7 @@ async def shown(chromium: Browser, html: str, *, script: str = "automation") -> 
         if script == "automation":
             await page.evaluate(BEGIN)
         yield page
-        assert trouble == []
+        assert trouble == [], trouble
     finally:
         page.remove_listener("pageerror", threw)
         page.remove_listener("console", logged)

@@ -53,6 +53,8 @@ async def refused(page: Page, html: str, tool: str, /, **args: object) -> str:
             "covered by dialog",
         ),
         ("<button id=x style='position: absolute; left: -500px'>Buy</button>", "it cannot be brought into view"),
+        ("<button id=x style='pointer-events: none'>Buy</button>", "the page lets no pointer reach it"),
+        ("<div style='pointer-events: none'><button id=x>Buy</button></div>", "the page lets no pointer reach it"),
         ("<pollux-chat><button id=x>Send</button></pollux-chat>", "belongs to the chat"),
         ("<input id=x type=file>", "files are chosen by the visitor alone"),
         (

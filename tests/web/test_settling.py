@@ -1,5 +1,6 @@
 """After an action: the page comes to rest, what was done is verified, and what changed is told in a few lines."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -119,6 +120,59 @@ async def test_leaving_the_page_is_an_outcome_too(page: Page):
             "did": 'clicked link "Orders"',
             "changed": [f"the page is left for {here.url}/orders"],
         }
+
+
+@pytest.mark.parametrize("address", ["mailto:ada@example.com?subject=Hello", "tel:+49123", "sms:+49123"])
+async def test_a_link_for_another_program_does_not_leave_the_page(page: Page, address: str):
+    async with site(f"<a id=x href='{address}'>Write to us</a>") as here:
+        await page.goto(here.url)
+        outcome = await execute(page, "click", ref="x")
+        program = address.partition(":")[0]
+        assert outcome == {
+            "ok": True,
+            "did": 'clicked link "Write to us"',
+            "changed": [f"it is for another program ({program}:), which the browser may have opened"],
+        }
+
+
+BROKEN = {
+    "timers": "window.setTimeout = () => 0",
+    "frames": "window.requestAnimationFrame = () => 0",
+    "throwing timers": "window.setTimeout = window.requestAnimationFrame = () => { throw new Error('no') }",
+    "clocks": "Performance.prototype.now = performance.now = Date.now = () => 0",
+    "observers": "window.MutationObserver = class { observe() { throw new Error('no') } }",
+    "promises": "window.Promise = function () { throw new Error('no') }",
+    "no promises": "window.Promise = undefined",
+    "races": "Promise.race = () => new Promise(() => {}); Promise.resolve = () => ({ then() {} })",
+    "then": "Promise.prototype.then = () => { throw new Error('no') }",
+    "requests": "window.fetch = () => 5",
+}
+# Without a promise of the page's: it may be one of those that never come.
+CLICKED = """() => {
+  window.told = null
+  const automation = PolluxAutomation.createAutomation(document)
+  const call = { id: "1", name: "click", args: { ref: automation.refs.know(document.querySelector("#x")).ref } };
+  (async () => { told = await automation.execute(call) })()
+}"""
+
+
+@pytest.mark.parametrize("is_early", [True, False], ids=["before us", "after us"])
+@pytest.mark.parametrize("broken", BROKEN)
+async def test_what_a_page_broke_keeps_nobody_waiting(chromium: Browser, broken: str, is_early: bool):
+    page = await (await chromium.new_context()).new_page()
+    ours, theirs = bundle("automation").read_text(), f"{BROKEN[broken]}; 0"
+    await page.set_content("<button id=x>Go</button><p id=out>0</p>")
+    for script in (theirs, ours) if is_early else (ours, theirs):
+        await page.evaluate(script)
+    await page.evaluate("() => { x.onclick = () => { fetch('data:,'); out.textContent = '1' } }")
+    await page.evaluate(CLICKED)
+    told: object = None
+    # Nor by a wait of the page's own.
+    async with asyncio.timeout(20):
+        while not (told := await page.evaluate("told")):
+            await asyncio.sleep(0.05)
+    await page.context.close()
+    assert told == {"ok": True, "did": 'clicked button "Go"', "changed": ['+ text "1"', '- text "0"']}
 
 
 async def test_a_page_that_draws_its_other_pages_itself_is_not_left(page: Page):

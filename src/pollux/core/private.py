@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 WORDS: Final = (
@@ -44,12 +44,13 @@ _LONGEST: Final = 200
 @lru_cache(1_000)
 def names_secret(name: str) -> bool:
     """Whether a field of this name holds a secret."""
-    if _SECRET.fullmatch(kebab(name[-_LONGEST:])) is not None:
+    words, signs = _patterns()
+    if words.fullmatch(kebab(name[-_LONGEST:])):
         return True
     if name.isascii():
         return False
     folded = _LETTERS.sub("-", _bare(name[-_LONGEST:])).strip("-")
-    return _WORD.fullmatch(folded) is not None or _SIGN.search(folded) is not None
+    return words.fullmatch(folded) is not None or signs.search(folded) is not None
 
 
 @lru_cache(1_000)
@@ -69,10 +70,11 @@ def _one_of(words: tuple[str, ...]) -> str:
     return "|".join(_bare(word).replace(" ", "-?") for word in words)
 
 
-_AFTER: Final = r"(?:-?(?:confirm|confirmation|again|repeat|input|value|text|field|box|code))?-?[0-9]*"
-_WORD: Final = re.compile(rf"(?:.+-)?(?:{_one_of(WORDS)}){_AFTER}")
-_SECRET: Final = re.compile(
-    rf"(?:.+-)?(?:{_one_of(WORDS)}|pass|cc-[a-z-]+|credit-card|secret|token|private-key"
-    rf"|(?:access|refresh|session|auth|csrf|api)-(?:token|key)){_AFTER}"
-)
-_SIGN: Final = re.compile(_one_of(SIGNS))
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Names that end in one of the words, and signs anywhere. Made when they are needed: they are long."""
+    after = r"(?:-(?:confirm|confirmation|again|repeat|input|value|text|field|box|code))?-?[0-9]*"
+    others = (
+        "pass|cc-[a-z-]+|credit-card|secret|token|private-key|(?:access|refresh|session|auth|csrf|api)-(?:token|key)"
+    )
+    return re.compile(rf"(?:.+-)?(?:{_one_of(WORDS)}|{others}){after}"), re.compile(_one_of(SIGNS))

@@ -1,9 +1,17 @@
 /** Where a control stands: the keys of the containers around it, outermost first, then its own name. */
 
 import { type Kind, keyOf, textOf } from "./containers";
-import { childrenOf } from "./dom";
-import { parentOf } from "./frames";
-import type { Look } from "./look";
+import {
+  childrenOf,
+  isElement,
+  nextSiblingOf,
+  parentElementOf,
+  previousSiblingOf,
+  tagOf,
+  topElementOf,
+} from "./dom";
+import { contentOf, parentOf } from "./frames";
+import { isClosed, type Look, MOST_ELEMENTS } from "./look";
 import type { Coordinate } from "./types";
 
 export interface Container {
@@ -32,10 +40,10 @@ export class Coordinates {
   readonly #look: Look;
   readonly #containers = new Map<Element, Container | null>();
   readonly #numbered = new Map<Element, Map<Element, { key: string; isAlone: boolean }>>();
-  readonly #namesakes = new Map<string, Element[]>();
-  readonly #ids = new Map<Element | null, number>();
+  readonly #namesakes = new Map<Element | null, Map<string, Map<Element, number>>>();
   readonly #places = new Map<Element, Place>();
   readonly #texts = new Map<Element, string>();
+  readonly #sides = new Map<Element, string>();
 
   constructor(look: Look) {
     this.#look = look;
@@ -53,14 +61,14 @@ export class Coordinates {
   #placed(element: Element): Place {
     const inner = this.#around(element);
     const same = this.#sameAs(element, inner);
-    const name = this.#look.name(element) || this.#look.role(element) || element.localName;
-    const number = same.indexOf(element) + 1;
+    const name = this.#look.name(element) || this.#look.role(element) || tagOf(element);
+    const number = same.get(element) ?? 1;
     const item = itemOf(inner);
-    const isAlone = same.length < 2 && areAlone(inner);
+    const isAlone = same.size < 2 && areAlone(inner);
     return {
-      coordinate: [...keysOf(inner).slice(-MOST_STEPS), same.length > 1 ? `${name} (${number})` : name],
+      coordinate: [...keysOf(inner).slice(-MOST_STEPS), same.size > 1 ? `${name} (${number})` : name],
       item,
-      around: item ? this.#textOf(item.element) : same.length > 1 ? neighbourhood(element) : "",
+      around: item ? this.#textOf(item.element) : same.size > 1 ? this.#neighbourhood(element) : "",
       isAlone,
     };
   }
@@ -72,6 +80,17 @@ export class Coordinates {
       this.#texts.set(item, text);
     }
     return text;
+  }
+
+  /** The text next to an element, where nothing else tells it from its namesake. */
+  #neighbourhood(element: Element): string {
+    let at: Element | null = element;
+    for (let up = 0; at && up < 3; up++, at = parentOf(at)) {
+      const text = this.#sides.get(at) ?? withSides(at);
+      this.#sides.set(at, text);
+      if (text) return text;
+    }
+    return "";
   }
 
   /** What a container is called, whether or not it counts in coordinates. */
@@ -105,39 +124,49 @@ export class Coordinates {
   }
 
   #numberedKey(element: Element, kind: Kind): { key: string; isAlone: boolean } {
-    const parent = element.parentElement;
-    if (!parent || kind !== "item") return { key: keyOf(element, kind), isAlone: true };
+    const parent = parentElementOf(element);
+    if (!parent || kind !== "item") return { key: keyOf(element, kind, this.#look), isAlone: true };
     let keys = this.#numbered.get(parent);
     if (!keys) {
       const items = [...childrenOf(parent)].filter((each) => this.#look.kind(each) === "item");
-      keys = numbered(items);
+      keys = numbered(items.map((item) => [item, keyOf(item, "item", this.#look)]));
       this.#numbered.set(parent, keys);
     }
     return keys.get(element) ?? { key: "", isAlone: true };
   }
 
-  /** The controls of the same role and name in the same container, in order. */
-  #sameAs(element: Element, inner: Container | null): Element[] {
-    const [role, name] = [this.#look.role(element), this.#look.name(element)];
-    if (this.#namesakes.size === 0) this.#group();
-    const all = this.#namesakes.get(this.#slot(inner, role, name)) ?? [];
-    return all.includes(element) ? all : [element];
-  }
-
-  #group(): void {
-    for (const each of this.#look.controls()) {
-      const slot = this.#slot(this.#around(each), this.#look.role(each), this.#look.name(each));
-      const before = this.#namesakes.get(slot);
-      if (before) before.push(each);
-      else this.#namesakes.set(slot, [each]);
-    }
-  }
-
-  #slot(inner: Container | null, role: string, name: string): string {
+  /** The controls of the same role and name in the same container, with their numbers in order. */
+  #sameAs(element: Element, inner: Container | null): ReadonlyMap<Element, number> {
     const holder = inner?.element ?? null;
-    const id = this.#ids.get(holder) ?? this.#ids.size;
-    this.#ids.set(holder, id);
-    return `${id} ${role} ${name}`;
+    let inside = this.#namesakes.get(holder);
+    if (!inside) {
+      inside = this.#grouped(holder ?? topElementOf(this.#look.page));
+      this.#namesakes.set(holder, inside);
+    }
+    const same = inside.get(this.#slot(element));
+    return same?.has(element) ? same : new Map([[element, 1]]);
+  }
+
+  /** The controls of one container, those apart that lie in another one inside of it. */
+  #grouped(holder: Element): Map<string, Map<Element, number>> {
+    const found = new Map<string, Map<Element, number>>();
+    let left = MOST_ELEMENTS;
+    const visit = (element: Element): void => {
+      if (left-- < 0 || this.#look.isOut(element)) return;
+      if (element !== holder && this.#look.isUsable(element)) {
+        const same = found.get(this.#slot(element)) ?? new Map<Element, number>();
+        found.set(this.#slot(element), same.set(element, same.size + 1));
+      }
+      const isOther = element !== holder && this.container(element)?.element === element;
+      if (isOther || isClosed(element)) return;
+      for (const node of contentOf(element)) if (isElement(node)) visit(node);
+    };
+    visit(holder);
+    return found;
+  }
+
+  #slot(element: Element): string {
+    return `${this.#look.role(element)} ${this.#look.name(element)}`;
   }
 }
 
@@ -157,31 +186,24 @@ function areAlone(container: Container | null): boolean {
   return true;
 }
 
-function numbered(items: readonly Element[]): Map<Element, { key: string; isAlone: boolean }> {
-  const keys = items.map((item) => keyOf(item, "item"));
+function numbered(items: readonly [Element, string][]): Map<Element, { key: string; isAlone: boolean }> {
   const totals = new Map<string, number>();
-  for (const key of keys) totals.set(key, (totals.get(key) ?? 0) + 1);
+  for (const [, key] of items) totals.set(key, (totals.get(key) ?? 0) + 1);
   const counts = new Map<string, number>();
   const found = new Map<Element, { key: string; isAlone: boolean }>();
-  items.forEach((item, at) => {
-    const key = keys[at] ?? "";
+  for (const [item, key] of items) {
     const number = (counts.get(key) ?? 0) + 1;
     counts.set(key, number);
     const isAlone = totals.get(key) === 1 && key !== "";
     found.set(item, { key: key === "" ? `#${number}` : isAlone ? key : `${key} (${number})`, isAlone });
-  });
+  }
   return found;
 }
 
-/** The text next to an element, where nothing else tells it from its namesake. */
-function neighbourhood(element: Element): string {
-  let at: Element | null = element;
-  for (let up = 0; at && up < 3; up++, at = parentOf(at)) {
-    const text = textOf(at, 200);
-    const beside = [at.previousSibling, at.nextSibling]
-      .map((node) => (node?.textContent ?? "").slice(0, 200))
-      .join(" ");
-    if (beside.trim()) return `${text} ${beside.trim()}`;
-  }
-  return "";
+/** What an element says, with what stands right before and after it; empty where nothing does. */
+function withSides(element: Element): string {
+  const sides = [previousSiblingOf(element), nextSiblingOf(element)];
+  const texts = sides.map((node) => (node ? textOf(node, 200) : ""));
+  const beside = texts.join(" ").trim();
+  return beside && `${textOf(element, 200)} ${beside}`;
 }

@@ -1,9 +1,10 @@
 /** What changed on the page, in a few lines of its outline: what came, what went, what is different. */
 
+import { pageTitleOf } from "./dom";
 import { Look } from "./look";
 import { read } from "./outline";
-import { secretsIn, without as withoutSecrets } from "./private";
 import type { Refs } from "./refs";
+import type { Secrets } from "./secrets";
 import { cut } from "./text";
 
 export interface Seen {
@@ -11,7 +12,7 @@ export interface Seen {
   readonly title: string;
   readonly lines: readonly string[];
   /** What stands in private fields: told neither now nor when it stands there no more. */
-  readonly secrets: readonly string[];
+  readonly secrets: Pick<Secrets, "without">;
 }
 
 const MOST_LINES = 10;
@@ -26,9 +27,9 @@ export function seen(page: Document, refs: Refs, excludes?: (element: Element) =
   const look = new Look(page, excludes);
   return {
     address: addressOf(page.location.href),
-    title: page.title,
+    title: pageTitleOf(page),
     lines: read(look, refs, undefined, 0, { most: MOST_BYTES }).map((line) => line.trim()),
-    secrets: secretsIn(page),
+    secrets: look.secrets,
   };
 }
 
@@ -47,8 +48,7 @@ export function changes(before: Seen, after: Seen): string[] {
     ...come.filter((line) => !URGENT.test(line) && !isChanged(line)).map((line) => `+ ${line}`),
     ...gone.filter((line) => !(refOf(line) && comeRefs.has(refOf(line)))).map((line) => `- ${line}`),
   );
-  const secrets = [...before.secrets, ...after.secrets];
-  return bounded(told.map((line) => cut(withoutSecrets(secrets, line), LONGEST)));
+  return bounded(told.map((line) => cut(after.secrets.without(before.secrets.without(line)), LONGEST)));
 }
 
 /** An address without what it carries: that is nobody's business. */

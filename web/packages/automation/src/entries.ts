@@ -1,7 +1,25 @@
 /** Everything that the page shows, as entries in the order of the page: containers, headings, controls, texts. */
 
-import { childrenOf } from "./dom";
-import { contentOf, documentOf, isFrame } from "./frames";
+import {
+  allIn,
+  attributeOf,
+  childCountOf,
+  childrenOf,
+  firstElementOf,
+  firstIn,
+  hasBox,
+  isElement,
+  isText,
+  namespaceOf,
+  parentElementOf,
+  rectOf,
+  shadowOf,
+  styleOf,
+  tagOf,
+  textContentOf,
+} from "./dom";
+import { contentOf, isFrame } from "./frames";
+import { controlOf } from "./labels";
 import { controlLine, LONGEST_LINE } from "./lines";
 import { isClosed, type Look, MOST_ELEMENTS } from "./look";
 import { MASK, toldText } from "./private";
@@ -81,7 +99,7 @@ export class Walk {
 
   #tell(element: Element, isShown: boolean): void {
     const role = this.#look.role(element);
-    if (element.localName === "br") this.#end();
+    if (tagOf(element) === "br") this.#end();
     else if (isShown && this.#look.isControl(element)) this.#control(element);
     else if (role === "heading") this.#heading(element);
     else if (this.#isUnreachable(element)) return;
@@ -93,7 +111,7 @@ export class Walk {
     const isCell = !this.#quiet && CELLS.has(role);
     const isBlock = !this.#quiet && !isCell && this.#isBlock(element);
     if (isBlock) this.#flush();
-    if (namesAnother(element)) this.#silently(element);
+    if (namesAnother(element) || tagOf(element) === "svg") this.#silently(element);
     else this.#within(element, role, () => this.#contents(element));
     if (isBlock) this.#flush();
     else if (isCell) this.#line?.parts.push("|");
@@ -101,8 +119,8 @@ export class Walk {
 
   #contents(element: Element): void {
     for (const node of contentOf(element)) {
-      if (node.nodeType === 1) this.#visit(node as Element);
-      else if (node.nodeType === 3 && this.#look.isSeen(element)) this.#text((node as Text).data, element);
+      if (isElement(node)) this.#visit(node);
+      else if (isText(node) && this.#look.isSeen(element)) this.#text(node.data, element);
     }
   }
 
@@ -110,11 +128,11 @@ export class Walk {
     this.#flush();
     const known = this.#refs.know(element);
     const within = this.#refs.placeOf(element).item?.key ?? "";
-    const line = controlLine(known, within === known.name ? "" : within);
+    const line = controlLine(known, within === known.name ? "" : within, this.#look);
     this.#add("control", element, this.#look.isOnHover(element) ? `${line} (shown on hover)` : line);
     // A card that can be pressed may hold buttons of its own.
-    if (isClosed(element) || /^(button|input|summary)$/.test(element.localName)) return;
-    const isPlain = known.role !== "" || (known.name.length < LONG_NAME && !element.querySelector(PARTS));
+    if (isClosed(element) || /^(button|input|summary)$/.test(tagOf(element))) return;
+    const isPlain = known.role !== "" || (known.name.length < LONG_NAME && !firstIn(element, PARTS));
     if (isPlain) this.#silently(element);
     else this.#contents(element);
   }
@@ -135,16 +153,24 @@ export class Walk {
 
   #heading(element: Element): void {
     this.#end();
-    const level = element.getAttribute("aria-level") ?? /^h([1-6])$/.exec(element.localName)?.[1] ?? "2";
-    const name = this.#look.isMarked(element) ? MASK : quoted(toldText(element), 120);
+    const level = attributeOf(element, "aria-level") ?? /^h([1-6])$/.exec(tagOf(element))?.[1] ?? "2";
+    const name = this.#look.isMarked(element)
+      ? MASK
+      : quoted(this.#look.withoutSecrets(fold(toldText(element, this.#look))), 120);
     if (!this.#quiet && name !== '""') this.#add("heading", element, `heading ${level} ${name}`);
     this.#silently(element);
   }
 
+  /** Of a drawing also the links that it holds: the rest of it is a picture. */
   #picture(element: Element, role: string): void {
+    this.#shownPicture(element, role);
+    if (!isClosed(element) && tagOf(element) === "svg") this.#silently(element);
+  }
+
+  #shownPicture(element: Element, role: string): void {
     const name = this.#look.name(element);
     const value =
-      element.getAttribute("aria-valuenow") ?? (role === "img" ? null : element.getAttribute("value"));
+      attributeOf(element, "aria-valuenow") ?? (role === "img" ? null : attributeOf(element, "value"));
     if (this.#quiet || (!name && value === null)) return;
     this.#flush();
     const shown = this.#look.isMarked(element)
@@ -176,7 +202,8 @@ export class Walk {
     const line = this.#line;
     this.#line = null;
     if (!line) return;
-    const text = fold(line.parts.join(""))
+    const text = this.#look
+      .withoutSecrets(fold(line.parts.join("")))
       .replace(/(\s*\|\s*)+$/, "")
       .replace(/\s*\|\s*/g, " | ");
     if (text && text !== "|")
@@ -211,15 +238,15 @@ export class Walk {
     if (!LISTS.has(role)) return "";
     const count =
       role === "table" || role.endsWith("grid")
-        ? element.querySelectorAll("tr, [role=row]").length
-        : element.childElementCount;
+        ? allIn(element, "tr, [role=row]").length
+        : childCountOf(element);
     return count > 3
       ? `(${count} ${role === "list" || role === "feed" ? "items" : role === "table" ? "rows" : "entries"})`
       : "";
   }
 
   #itemOf(element: Element): Item | null {
-    const list = element.parentElement;
+    const list = parentElementOf(element);
     if (!list) return this.#item;
     const number = this.#numbers.get(list) ?? 0;
     this.#numbers.set(list, number + 1);
@@ -229,7 +256,7 @@ export class Walk {
   readonly #numbers = new Map<Element, number>();
 
   #isBlock(element: Element): boolean {
-    const display = element.ownerDocument.defaultView?.getComputedStyle(element).display ?? "block";
+    const display = styleOf(element)?.display ?? "block";
     return !/^(inline|contents|table-cell|ruby)/.test(display);
   }
 
@@ -256,27 +283,27 @@ export class Walk {
 
 /** Whatever it is the label of is called so. */
 function namesAnother(element: Element): boolean {
-  if (element.localName === "legend" || element.localName === "caption") return true;
-  return element.localName === "label" && (element as HTMLLabelElement).control !== null;
+  if (tagOf(element) === "legend" || tagOf(element) === "caption") return true;
+  return tagOf(element) === "label" && controlOf(element) !== null;
 }
 
 function whyUnreachable(element: Element): string {
-  if (isFrame(element)) return documentOf(element)?.body ? "" : "frame of another origin";
-  if (element.localName === "canvas") return "canvas";
-  if (element.localName === "object" || element.localName === "embed") return "embedded document";
+  if (isFrame(element)) return contentOf(element).length > 0 ? "" : "frame of another origin";
+  if (tagOf(element) === "canvas") return "canvas";
+  if (tagOf(element) === "object" || tagOf(element) === "embed") return "embedded document";
   return isClosedRoot(element) ? "closed shadow root" : "";
 }
 
 /** A custom element that takes up room, though nothing that one can see from here is in it. */
 function isClosedRoot(element: Element): boolean {
   if (
-    !element.localName.includes("-") ||
-    element.shadowRoot ||
-    element.namespaceURI !== "http://www.w3.org/1999/xhtml"
+    !tagOf(element).includes("-") ||
+    shadowOf(element) ||
+    namespaceOf(element) !== "http://www.w3.org/1999/xhtml"
   )
     return false;
-  const box = element.getBoundingClientRect();
+  const box = rectOf(element);
   if (box.width === 0 || box.height === 0) return false;
-  for (const child of childrenOf(element)) if (child.checkVisibility()) return false;
-  return fold(element.textContent ?? "") === "" || element.firstElementChild !== null;
+  for (const child of childrenOf(element)) if (hasBox(child)) return false;
+  return fold(textContentOf(element)) === "" || firstElementOf(element) !== null;
 }

@@ -1,11 +1,13 @@
 /** Sees and drives any page: what it shows, what can be done there, and doing it. Needs nothing of the page. */
 
+import { isConnected, listen, tagOf, unlisten, windowOf } from "./dom";
 import type { JayAutomation } from "./jay";
 import { JAY_READY, jayOf, toldBy } from "./jay";
 import { type Act, jayTools } from "./jay-tools";
 import { type Recorded, useListeners } from "./listeners";
 import { lookAt, read } from "./outline";
 import { pageStateOf } from "./page-state";
+import { knownSecrets } from "./private";
 import { Refs } from "./refs";
 import { createTools, type PageTool } from "./tools";
 import type { Coordinate, Found, Json, Outcome, PageState, PendingCall, ToolDefinition } from "./types";
@@ -57,7 +59,7 @@ export function createAutomation(
   });
 
   const act: Act = (verb, element, value, signal) => {
-    const name = verb === "fill" ? (element.localName === "select" ? "select" : "fill") : "click";
+    const name = verb === "fill" ? (tagOf(element) === "select" ? "select" : "fill") : "click";
     const { ref } = refs.know(element);
     return tools.execute({ id: "", name, args: { ref, ...(verb === "fill" ? { value } : {}) } }, signal);
   };
@@ -69,7 +71,8 @@ export function createAutomation(
 
   const stateNow = (): PageState => {
     const jay = jayOf(page);
-    return { ...pageStateOf(lookAt(page, exclude), refs), ...(jay ? toldBy(jay) : {}) };
+    const state = pageStateOf(lookAt(page, exclude), refs);
+    return jay ? { ...state, ...toldBy(jay, knownSecrets(page)) } : state;
   };
 
   const getInteraction = (coordinate: Coordinate): Found => {
@@ -101,10 +104,11 @@ export function createAutomation(
     onStateChange: (callback) => {
       const told = (): void => callback(stateNow());
       const stop = watch(page, told);
-      page.defaultView?.addEventListener(JAY_READY, told);
+      const view = windowOf(page);
+      if (view) listen(view, JAY_READY, told);
       return () => {
         stop();
-        page.defaultView?.removeEventListener(JAY_READY, told);
+        if (view) unlisten(view, JAY_READY, told);
       };
     },
   };
@@ -114,7 +118,7 @@ export function createAutomation(
 function elementOf(jay: JayAutomation | null, coordinate: Coordinate): Element | null {
   try {
     const found = jay?.getInteraction?.([...coordinate]) as { element?: Element } | null | undefined;
-    return found?.element?.isConnected ? found.element : null;
+    return found?.element && isConnected(found.element) ? found.element : null;
   } catch {
     return null;
   }

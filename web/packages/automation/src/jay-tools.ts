@@ -3,6 +3,7 @@
  * there are many of a kind the tool asks which; a coordinate that is not there is refused, never replaced by another.
  */
 
+import { isConnected, isInEditable, isMatch, tagOf } from "./dom";
 import type { JayAutomation, JayInteraction, JayItem } from "./jay";
 import { interactionsOf } from "./jay";
 import { isPrivate } from "./private";
@@ -58,7 +59,7 @@ function semanticTool(
       const item = chosen(now?.items.filter((each) => verbOf(each) === verb) ?? [], args.coordinate);
       if (typeof item === "string") return { ok: false, error: `${name}: ${item}` };
       const value = verb === "fill" ? String(args.value ?? "") : "";
-      if (item.element?.isConnected) return act(verb, item.element, value, signal);
+      if (item.element && isConnected(item.element)) return act(verb, item.element, value, signal);
       return triggered(jay, verb, item, value, name);
     },
   };
@@ -123,20 +124,23 @@ function verbsOf(interaction: JayInteraction): Verb[] {
 }
 
 function verbOf({ element, events }: JayItem): Verb {
-  if (element?.matches("input[type=checkbox], input[type=radio], [role=checkbox], [role=switch]"))
+  if (element && isMatch(element, "input[type=checkbox], input[type=radio], [role=checkbox], [role=switch]"))
     return "toggle";
   if (
-    element?.matches("input:not([type=button], [type=submit], [type=reset], [type=image]), textarea, select")
+    element &&
+    isMatch(element, "input:not([type=button], [type=submit], [type=reset], [type=image]), textarea, select")
   )
     return "fill";
-  if (element && (element as HTMLElement).isContentEditable) return "fill";
+  if (element && isInEditable(element)) return "fill";
   const isFilled =
     !element && events?.some((event) => event === "input" || event === "change") && !events.includes("click");
   return isFilled ? "fill" : "click";
 }
 
 function optionsOf(items: readonly JayItem[]): string[] {
-  const selects = items.map(({ element }) => element).filter((element) => element?.localName === "select");
+  const selects = items
+    .map(({ element }) => element)
+    .filter((element) => element && tagOf(element) === "select");
   if (selects.length !== items.length) return [];
   const values = selects.flatMap((select) =>
     [...(select as HTMLSelectElement).options].map((option) => option.value),

@@ -1,7 +1,9 @@
 /** A page that tells of itself: Jay's automation (`window.__jay.automation`), what it shows and what can be done there. */
 
-import { asJson } from "./json";
+import { windowOf } from "./dom";
+import { asJson, withoutSecrets } from "./json";
 import { isPrivate } from "./private";
+import type { Secrets } from "./secrets";
 import type { Coordinate, Json } from "./types";
 import { isOwn } from "./visible";
 
@@ -29,7 +31,7 @@ export const JAY_READY = "jay:automation-ready";
 
 export function jayOf(page: Document): JayAutomation | null {
   try {
-    const view = page.defaultView as unknown as { __jay?: { automation?: JayAutomation } } | null;
+    const view = windowOf(page) as unknown as { __jay?: { automation?: JayAutomation } } | null;
     const automation = view?.__jay?.automation;
     const isThere =
       typeof automation?.getPageState === "function" && typeof automation.triggerEvent === "function";
@@ -55,8 +57,8 @@ export function interactionsOf(jay: JayAutomation): JayInteraction[] {
 }
 
 /** What the page says of itself, as data: `viewState` and `interactions` of a page's state. */
-export function toldBy(jay: JayAutomation): { viewState?: Json; interactions?: Json } {
-  const viewState = asJson(stateOf(jay).viewState);
+export function toldBy(jay: JayAutomation, secrets: Secrets): { viewState?: Json; interactions?: Json } {
+  const viewState = withoutSecrets(asJson(stateOf(jay).viewState), secrets);
   const interactions = interactionsOf(jay).map(({ refName, description, items }) => ({
     refName,
     ...(description ? { description: String(description) } : {}),

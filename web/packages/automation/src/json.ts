@@ -1,5 +1,6 @@
 /** What of a page's own values can be sent: plain data in bounds. Elements, functions and circles are left out. */
 
+import type { Secrets } from "./secrets";
 import type { Json } from "./types";
 
 // As they are when this script comes: what a page puts in their place later may be anything.
@@ -14,6 +15,17 @@ const MOST_VALUES = 5_000;
 /** The value as data; undefined where nothing of it is. */
 export function asJson(value: unknown): Json | undefined {
   return new Copy().of(value, 0);
+}
+
+/** The same data without what stood in private fields. */
+export function withoutSecrets<T extends Json | undefined>(value: T, secrets: Pick<Secrets, "without">): T;
+export function withoutSecrets(value: Json | undefined, secrets: Pick<Secrets, "without">): Json | undefined {
+  if (typeof value === "string") return secrets.without(value);
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, secrets));
+  if (value === null || typeof value !== "object") return value;
+  const found: { [name: string]: Json } = {};
+  for (const name of keys(value)) put(found, name, withoutSecrets(value[name] ?? null, secrets));
+  return found;
 }
 
 class Copy {
@@ -61,17 +73,15 @@ class Copy {
     const found: { [name: string]: Json } = {};
     for (const name of keys(value).slice(0, MOST_MEMBERS)) {
       const member = this.of((value as Record<string, unknown>)[name], depth + 1);
-      // Not by assignment: a member may be called `__proto__`.
-      if (member !== undefined)
-        defineProperty(found, name, {
-          value: member,
-          enumerable: true,
-          configurable: true,
-          writable: true,
-        });
+      if (member !== undefined) put(found, name, member);
     }
     return found;
   }
+}
+
+/** Not by assignment: a member may be called `__proto__`. */
+function put(members: { [name: string]: Json }, name: string, value: Json): void {
+  defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** A node or a window: what belongs to the page and not to what it says. */

@@ -1,6 +1,7 @@
 /** One control in one line: what it is, what it is called, what is in it, and what state it is in. */
 
-import { isPrivate, MASK, toldText } from "./private";
+import { attributeOf, fieldValue, isMatch, parentElementOf, shownText, tagOf } from "./dom";
+import { holdsMarked, isPrivate, MASK, toldText } from "./private";
 import { isEditable, standsFor } from "./roles";
 import { cut, fold, quoted } from "./text";
 import type { Known } from "./types";
@@ -12,14 +13,19 @@ const MOST_OPTIONS = 12;
 /** Fields whose form of writing the role does not tell. */
 const KINDS = /^(date|time|datetime-local|month|week|color|file|email|tel|url)$/;
 
+/** What of a text may be told. */
+interface Told {
+  withoutSecrets(text: string): string;
+}
+
 /** `e12 button "Add to cart" [Blue mug]`, `e13 textbox "E-mail" = "ada@…" required`. */
-export function controlLine(known: Known, within: string): string {
+export function controlLine(known: Known, within: string, told: Told): string {
   const { element, ref, role, name } = known;
   const parts = [ref, role || "clickable"];
   if (name) parts.push(quoted(name, 90));
-  const kind = element.localName === "input" ? (element as HTMLInputElement).type : "";
+  const kind = tagOf(element) === "input" ? (element as HTMLInputElement).type : "";
   if (KINDS.test(kind)) parts.push(kind);
-  parts.push(...stateOf(element, known.isPrivate, role));
+  parts.push(...stateOf(element, known.isPrivate, role, told));
   if (within) parts.push(`[${cut(within.replaceAll("]", ")"), 60)}]`);
   return parts.join(" ");
 }
@@ -32,12 +38,13 @@ export function shownValue(element: Element): string | undefined {
 }
 
 /** The parts of a line that tell of a control's state. */
-export function stateOf(given: Element, isMasked: boolean, role: string): string[] {
+function stateOf(given: Element, isMasked: boolean, role: string, told: Told): string[] {
   const element = standsFor(given) ?? given;
   const parts: string[] = [];
   const value = rawValue(element);
-  if (value) parts.push(isMasked ? `= ${MASK}` : `= ${quoted(value, LONGEST_VALUE)}`);
-  if (element.localName === "select" && !isMasked) parts.push(optionsOf(element as HTMLSelectElement));
+  if (value)
+    parts.push(isMasked ? `= ${MASK}` : `= ${quoted(told.withoutSecrets(fold(value)), LONGEST_VALUE)}`);
+  if (tagOf(element) === "select" && !isMasked) parts.push(optionsOf(element as HTMLSelectElement));
   parts.push(...rangeOf(element, role));
   parts.push(...checksOf(element));
   const states: [boolean, string][] = [
@@ -46,9 +53,9 @@ export function stateOf(given: Element, isMasked: boolean, role: string): string
     [expansionOf(element) === true, "expanded"],
     [expansionOf(element) === false, "collapsed"],
     [hasCurrent(element), "current"],
-    [element.matches(":required") || is(element, "aria-required"), "required"],
-    [is(element, "aria-invalid") || element.matches(":user-invalid"), "invalid"],
-    [element.matches("input:read-only, textarea:read-only") && isWritten(element), "readonly"],
+    [isMatch(element, ":required") || is(element, "aria-required"), "required"],
+    [is(element, "aria-invalid") || isMatch(element, ":user-invalid"), "invalid"],
+    [isMatch(element, "input:read-only, textarea:read-only") && isWritten(element), "readonly"],
     [isDisabled(element), "disabled"],
   ];
   for (const [holds, word] of states) if (holds) parts.push(word);
@@ -56,26 +63,25 @@ export function stateOf(given: Element, isMasked: boolean, role: string): string
 }
 
 function rawValue(element: Element): string {
-  switch (element.localName) {
+  switch (tagOf(element)) {
     case "input":
       return inputValue(element as HTMLInputElement);
     case "textarea":
-      return (element as HTMLTextAreaElement).value;
+      return fieldValue(element);
     case "select":
       return [...(element as HTMLSelectElement).selectedOptions]
         .map((option) => fold(option.label))
         .join(", ");
   }
-  if (isEditable(element) && element.querySelector("[data-agent-private]")) return fold(toldText(element));
-  // biome-ignore lint/performance/useDomNodeTextContent: what the visitor wrote is what is seen, with its line breaks.
-  if (isEditable(element)) return fold((element as HTMLElement).innerText);
-  return element.getAttribute("aria-valuetext") ?? element.getAttribute("aria-valuenow") ?? "";
+  if (isEditable(element) && holdsMarked(element)) return fold(toldText(element));
+  if (isEditable(element)) return fold(shownText(element));
+  return attributeOf(element, "aria-valuetext") ?? attributeOf(element, "aria-valuenow") ?? "";
 }
 
 function inputValue(input: HTMLInputElement): string {
   if (/^(button|submit|reset|image|checkbox|radio|hidden)$/.test(input.type)) return "";
   if (input.type === "file") return [...(input.files ?? [])].map((file) => file.name).join(", ");
-  return input.value;
+  return fieldValue(input);
 }
 
 function optionsOf(select: HTMLSelectElement): string {
@@ -90,32 +96,32 @@ function optionsOf(select: HTMLSelectElement): string {
 function rangeOf(element: Element, role: string): string[] {
   if (role !== "slider" && role !== "spinbutton") return [];
   const ends = ["min", "max"].map(
-    (end) => element.getAttribute(end) ?? element.getAttribute(`aria-value${end}`) ?? "",
+    (end) => attributeOf(element, end) ?? attributeOf(element, `aria-value${end}`) ?? "",
   );
   const [least, most] =
-    element.localName === "input" && role === "slider" ? [ends[0] || "0", ends[1] || "100"] : ends;
+    tagOf(element) === "input" && role === "slider" ? [ends[0] || "0", ends[1] || "100"] : ends;
   return least || most ? [`(${least || "…"} to ${most || "…"})`] : [];
 }
 
 function checksOf(element: Element): string[] {
   const box = element as HTMLInputElement;
-  const isBox = element.localName === "input" && /^(checkbox|radio)$/.test(box.type);
+  const isBox = tagOf(element) === "input" && /^(checkbox|radio)$/.test(box.type);
   const state = isBox
     ? box.indeterminate
       ? "mixed"
       : String(box.checked)
-    : element.getAttribute("aria-checked");
+    : attributeOf(element, "aria-checked");
   return state === "true" ? ["checked"] : state === "mixed" ? ["mixed"] : [];
 }
 
 function expansionOf(element: Element): boolean | undefined {
-  if (element.localName === "summary") return (element.parentElement as HTMLDetailsElement | null)?.open;
-  const given = element.getAttribute("aria-expanded");
+  if (tagOf(element) === "summary") return (parentElementOf(element) as HTMLDetailsElement | null)?.open;
+  const given = attributeOf(element, "aria-expanded");
   return given === "true" ? true : given === "false" ? false : undefined;
 }
 
 function hasCurrent(element: Element): boolean {
-  const current = element.getAttribute("aria-current");
+  const current = attributeOf(element, "aria-current");
   return current !== null && current !== "" && current !== "false";
 }
 
@@ -124,5 +130,5 @@ function isWritten(element: Element): boolean {
 }
 
 function is(element: Element, attribute: string): boolean {
-  return element.getAttribute(attribute) === "true";
+  return attributeOf(element, attribute) === "true";
 }

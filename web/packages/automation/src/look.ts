@@ -5,11 +5,24 @@
 
 import { HoverRules } from "./act/hover";
 import { cardsIn, type Kind, kindOf } from "./containers";
-import { isMatch } from "./dom";
+import {
+  attributeOf,
+  firstIn,
+  hasBox,
+  isElement,
+  isMatch,
+  isShown,
+  parentElementOf,
+  styleOf,
+  tagOf,
+  topElementOf,
+} from "./dom";
 import { contentOf, parentOf } from "./frames";
+import { Labels } from "./labels";
 import { nameOf } from "./names";
-import { ownMark } from "./private";
+import { ownMark, secretsIn } from "./private";
 import { isControl, roleOf } from "./roles";
+import type { Secrets } from "./secrets";
 import { OWN } from "./visible";
 
 const UNSEEN = new Set(
@@ -33,13 +46,26 @@ export class Look {
   readonly #seen = new Map<Element, boolean>();
   readonly #marked = new Map<Element, boolean>();
   readonly #hover = new HoverRules();
-  #visits = 0;
+  readonly #labels = new Labels();
+  #secrets: Secrets | undefined;
   #all: readonly Element[] | undefined;
 
   constructor(page: Document, excludes: (element: Element) => boolean = () => false) {
     this.page = page;
     this.#excludes = excludes;
   }
+
+  /** What stood in the private fields of the page, until now. */
+  get secrets(): Secrets {
+    this.#secrets ??= secretsIn(this.page, this);
+    return this.#secrets;
+  }
+
+  withoutSecrets(text: string): string {
+    return this.secrets.without(text);
+  }
+
+  readonly labels = this.#labels.of;
 
   role(element: Element): string {
     return remembered(this.#roles, element, roleOf);
@@ -50,13 +76,13 @@ export class Look {
   }
 
   isControl(element: Element): boolean {
-    return remembered(this.#controls, element, isControl);
+    return remembered(this.#controls, element, () => isControl(element, this.role(element)));
   }
 
   /** What kind of container an element is, if any. */
   kind(element: Element): Kind {
     return remembered(this.#kinds, element, () => {
-      const parent = element.parentElement;
+      const parent = parentElementOf(element);
       const cards = parent ? remembered(this.#cards, parent, cardsIn) : NONE;
       return kindOf(element, this.role(element), cards);
     });
@@ -73,11 +99,7 @@ export class Look {
 
   /** Not hidden itself, though what is inside could be shown even so. */
   isSeen(element: Element): boolean {
-    return remembered(
-      this.#seen,
-      element,
-      () => element.checkVisibility({ visibilityProperty: true }) || hasNoBox(element),
-    );
+    return remembered(this.#seen, element, () => isShown(element) || hasNoBox(element));
   }
 
   /** Whether it is hidden, and comes up under the pointer. */
@@ -85,11 +107,16 @@ export class Look {
     return !this.isSeen(element) && this.#hover.show(element);
   }
 
+  /** Whether it is a control that is shown, or would be under the pointer. */
+  isUsable(element: Element): boolean {
+    return this.isControl(element) && (this.isSeen(element) || this.isOnHover(element));
+  }
+
   /** Every control that is shown, or would be under the pointer, in the order of the page. */
   controls(): readonly Element[] {
     if (!this.#all) {
       const found: Element[] = [];
-      this.#collect(this.page.documentElement, found);
+      this.#collect(topElementOf(this.page), found, { left: MOST_ELEMENTS });
       this.#all = found;
     }
     return this.#all;
@@ -101,26 +128,32 @@ export class Look {
   }
 
   #isLeftOut(element: Element): boolean {
-    if (UNSEEN.has(element.localName) || element.getAttribute("aria-hidden") === "true") return true;
+    if (UNSEEN.has(tagOf(element)) || attributeOf(element, "aria-hidden") === "true") return true;
     if (isMatch(element, OWN) || this.#excludes(element)) return true;
-    return !this.isSeen(element) && !element.checkVisibility() && !this.#hover.show(element);
+    return !this.isSeen(element) && !hasBox(element) && !this.#hover.show(element);
   }
 
-  #collect(element: Element, found: Element[]): void {
-    if (this.#visits++ > MOST_ELEMENTS || this.isOut(element)) return;
-    if (this.isControl(element) && (this.isSeen(element) || this.isOnHover(element))) found.push(element);
+  #collect(element: Element, found: Element[], budget: { left: number }): void {
+    if (budget.left-- < 0 || this.isOut(element)) return;
+    if (this.isUsable(element)) found.push(element);
     if (isClosed(element)) return;
-    for (const node of contentOf(element)) if (node.nodeType === 1) this.#collect(node as Element, found);
+    for (const node of contentOf(element)) if (isElement(node)) this.#collect(node, found, budget);
   }
 }
 
-/** What holds nothing that is told by itself: the options of a select are told with it. */
+/** What holds nothing that is told by itself: the options of a select are told with it. Drawings may hold links. */
 export function isClosed(element: Element): boolean {
-  return /^(select|textarea|svg|math|audio|video|canvas|object|embed)$/.test(element.localName);
+  const tag = tagOf(element);
+  if (tag === "svg") return !holdsLinks(element);
+  return /^(select|textarea|math|audio|video|canvas|object|embed)$/.test(tag);
+}
+
+function holdsLinks(drawing: Element): boolean {
+  return firstIn(drawing, "a") !== null;
 }
 
 function hasNoBox(element: Element): boolean {
-  return element.ownerDocument.defaultView?.getComputedStyle(element).display === "contents";
+  return styleOf(element)?.display === "contents";
 }
 
 function remembered<T>(kept: Map<Element, T>, element: Element, ask: (element: Element) => T): T {

@@ -1,7 +1,9 @@
 /** What an element is called: as a screen reader would say it, on one line. */
 
-import { computeAccessibleName } from "dom-accessibility-api";
-import { hasMark, isMarked, MASK, namersOf, secretsNear, toldText, without } from "./private";
+import { accessibleName, type Sight } from "./accname";
+import { attributeOf, fieldValue, hasAttribute, nearest, shownText, styleOf, tagOf, viewOf } from "./dom";
+import { labelsOf } from "./labels";
+import { hasMark, holdsMarked, isMarked, isPrivate, MASK, namersOf, secretsNear, toldText } from "./private";
 import { isControl, roleOf } from "./roles";
 import { cut, fold } from "./text";
 
@@ -32,92 +34,115 @@ const APART = /^(br|wbr|img|input|select|textarea|button)$/;
 export interface Asked {
   role(element: Element): string;
   isMarked(element: Element): boolean;
+  isControl(element: Element): boolean;
+  labels(element: Element): readonly Element[];
+  /** A text without what stood in private fields. */
+  withoutSecrets(text: string, element: Element): string;
 }
 
-const AFRESH: Asked = { role: roleOf, isMarked };
+const AFRESH: Asked = {
+  role: roleOf,
+  isMarked,
+  isControl,
+  labels: labelsOf,
+  withoutSecrets: (text, element) => secretsNear(element).without(text),
+};
 
 export function nameOf(element: Element, asked = AFRESH): string {
   // A frame that was taken away has no window to ask for styles.
-  if (!element.ownerDocument.defaultView) return "";
+  if (!viewOf(element)) return "";
   const role = asked.role(element);
-  const name = wholeName(element, role);
+  const name = wholeName(element, role, asked);
   if (name && isPrivateName(element, role, asked)) return MASK;
-  return cut(masked(element, name, asked), LONGEST);
+  return name && cut(asked.withoutSecrets(name, element), LONGEST);
 }
 
-function wholeName(element: Element, role: string): string {
+function wholeName(element: Element, role: string, asked: Asked): string {
   const name = isNamedByAuthor(element, role)
     ? ""
-    : accessibleName(element, role) || nameOnceShown(element, role);
+    : accessibleName(element, new Shown(element, role, asked)) || nameOnceShown(element, role, asked);
   if (name) return name;
   for (const attribute of ["aria-label", "placeholder", "aria-placeholder", "title"]) {
-    const given = fold(element.getAttribute(attribute) ?? "");
+    const given = fold(attributeOf(element, attribute) ?? "");
     if (given) return given;
   }
   // What is a button only by its listener has no role that is named by what it holds.
-  if (!BY_CONTENT.has(role) && (role || !isControl(element))) return "";
-  if (element.querySelector("[data-agent-private]")) return fold(toldText(element));
-  // biome-ignore lint/performance/useDomNodeTextContent: what is not rendered is not what it is called.
-  return fold((element as HTMLElement).innerText ?? element.textContent ?? "");
+  if (!BY_CONTENT.has(role) && (role || !asked.isControl(element))) return "";
+  return fold(holdsMarked(element) ? toldText(element, asked) : shownText(element));
 }
 
 /** Rows, captions and legends: they name others, and are called something themselves only where it is written. */
 function isNamedByAuthor(element: Element, role: string): boolean {
-  if (element.hasAttribute("aria-labelledby")) return false;
-  if (/^(legend|caption)$/.test(element.localName)) return true;
-  return role === "row" && !element.closest("[role=grid], [role=treegrid]");
+  if (hasAttribute(element, "aria-labelledby")) return false;
+  if (/^(legend|caption)$/.test(tagOf(element))) return true;
+  return role === "row" && !nearest(element, "[role=grid], [role=treegrid]");
 }
 
 /** What is hidden, and comes up under the pointer, is called what it will be called then. */
-function nameOnceShown(element: Element, role: string): string {
-  const style = element.ownerDocument.defaultView?.getComputedStyle(element);
+function nameOnceShown(element: Element, role: string, asked: Asked): string {
+  const style = styleOf(element);
   const isHidden = style?.display === "none" || style?.visibility !== "visible";
-  return isHidden ? accessibleName(element, role, true) : "";
+  return isHidden ? accessibleName(element, new Shown(element, role, asked, true)) : "";
 }
 
-function accessibleName(element: Element, role: string, asShown = false): string {
-  const view = element.ownerDocument.defaultView as Window;
-  const isTreeItem = role === "treeitem";
-  const style = (each: Element, pseudo?: string | null): CSSStyleDeclaration => {
-    if (pseudo) return view.getComputedStyle(each, pseudo);
+/** The elements on the way to a name, as they are seen; with `asShown`, as if what is hidden were not. */
+class Shown implements Sight {
+  readonly #element: Element;
+  readonly #isTreeItem: boolean;
+  readonly #asShown: boolean;
+  readonly #asked: Asked;
+
+  constructor(element: Element, role: string, asked: Asked, asShown = false) {
+    this.#element = element;
+    this.#isTreeItem = role === "treeitem";
+    this.#asked = asked;
+    this.#asShown = asShown;
+  }
+
+  role(element: Element): string {
+    return this.#asked.role(element);
+  }
+
+  labels(element: Element): readonly Element[] {
+    return this.#asked.labels(element);
+  }
+
+  value(element: Element): string {
+    return isPrivate(element, this.#asked) ? "" : fieldValue(element);
+  }
+
+  generated(element: Element, part: "::before" | "::after"): string {
+    const content = styleOf(element, part)?.content ?? "";
+    return /^["'].*["']$/.test(content) ? content.slice(1, -1) : "";
+  }
+
+  display(element: Element): string {
+    const tag = tagOf(element);
     // Never rendered themselves, though what they stand for is.
-    if (each.localName === "area") return shownAs("inline");
+    if (tag === "area") return "inline";
+    const isItself = element === this.#element;
     // What is marked in it is not a part of what it is called, nor are the branches of a tree.
-    if (each !== element && hasMark(each) && !isMarked(element)) return shownAs("none");
-    if (isTreeItem && each.getAttribute("role") === "group") return shownAs("none");
-    const own = view.getComputedStyle(each);
-    if (asShown && (each === element || own.visibility !== "visible"))
-      return shownAs(each === element ? "inline-block" : own.display);
-    const isApart = APART.test(each.localName) || each.hasAttribute("aria-label");
-    return isApart && own.display === "inline" && own.visibility === "visible"
-      ? shownAs("inline-block")
-      : own;
-  };
-  const options = {
-    computedStyleSupportsPseudoElements: true,
-    getComputedStyle: style as typeof getComputedStyle,
-  };
-  return fold(computeAccessibleName(element, options));
-}
-
-/** As much of a style as the library asks for. */
-function shownAs(display: string): CSSStyleDeclaration {
-  const values: { readonly [property: string]: string } = { display, visibility: "visible" };
-  return { getPropertyValue: (property: string) => values[property] ?? "" } as CSSStyleDeclaration;
+    if (!isItself && hasMark(element) && !this.#asked.isMarked(this.#element)) return "none";
+    if (this.#isTreeItem && attributeOf(element, "role") === "group") return "none";
+    if (hasAttribute(element, "hidden") || attributeOf(element, "aria-hidden") === "true") return "none";
+    const style = styleOf(element);
+    if (!style) return "none";
+    const { display, visibility } = style;
+    if (this.#asShown && (isItself || visibility !== "visible")) return isItself ? "inline-block" : display;
+    if (visibility === "hidden") return "none";
+    const isApart = display === "inline" && (APART.test(tag) || hasAttribute(element, "aria-label"));
+    return isApart ? "inline-block" : display;
+  }
 }
 
 /** Called by what is marked, though it is not marked itself, it would tell that; or it is a part of what is marked. */
-function isPrivateName(element: Element, role: string, { isMarked }: Asked): boolean {
-  return isMarked(element) ? isContent(element, role) : namersOf(element).some((each) => isMarked(each));
+function isPrivateName(element: Element, role: string, { isMarked, labels }: Asked): boolean {
+  if (isMarked(element)) return isContent(element, role);
+  return namersOf(element, labels).some((each) => isMarked(each));
 }
 
 /** In what is marked as private, labels of fields and buttons are told; what is a part of the contents is not. */
 function isContent(element: Element, role: string): boolean {
-  const isLabelled = element.hasAttribute("aria-label") || element.hasAttribute("aria-labelledby");
+  const isLabelled = hasAttribute(element, "aria-label") || hasAttribute(element, "aria-labelledby");
   return !isLabelled && CONTENTS.has(role);
-}
-
-/** A name may quote the field that it stands beside; never what is private there. */
-function masked(element: Element, name: string, { isMarked }: Asked): string {
-  return name ? without(secretsNear(element, isMarked), name) : "";
 }

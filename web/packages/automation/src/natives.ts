@@ -6,6 +6,8 @@
  * page has seen work on the page's elements all the same. Where there is no such realm, those found at load must do.
  */
 
+import { created, tagOf, topElementOf } from "./dom";
+
 export type View = Window & typeof globalThis;
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
@@ -21,12 +23,31 @@ export interface Natives {
   isEvent(candidate: unknown): candidate is Event;
   elementsOf(form: HTMLFormElement): Element[];
   requestSubmit(form: HTMLFormElement): void;
+  /** A promise that the page cannot break. */
+  promised<T>(begin: (done: (value: T) => void) => void): Promise<T>;
+  /** Call back when a promise of the page's is over, however it ended. */
+  whenOver(promise: unknown, over: () => void): void;
+  later(view: View, act: () => void, milliseconds: number): number;
+  notLater(view: View, timer: number | undefined): void;
+  /** Call back when the next frame is drawn. */
+  onFrame(view: View, act: () => void): void;
+  now(view: View): number;
+  observer(told: MutationCallback): MutationObserver;
 }
 
 // Old shims put their own in its place, which fails where the browser's does not.
 const { getOwnPropertyDescriptor } = Object;
-const atLoad = typeof window === "undefined" ? null : taken(window as View);
+const atLoad = typeof window === "undefined" ? null : takenNow();
 let found: Natives | null = null;
+
+/** Null where the page has left nothing to take. */
+function takenNow(): Natives | null {
+  try {
+    return taken(window as View);
+  } catch {
+    return null;
+  }
+}
 
 /** They serve the elements of every frame that can be reached, whichever realm those are of. */
 export function natives(): Natives {
@@ -37,10 +58,10 @@ export function natives(): Natives {
 /** An empty frame is there as soon as it is put into the document, and its functions outlive it. */
 function fromFrame(document: Document): Natives | null {
   try {
-    const frame = document.createElement("iframe");
+    const frame = created(document, "iframe");
     frame.setAttribute("hidden", "");
     frame.setAttribute("aria-hidden", "true");
-    document.documentElement.append(frame);
+    topElementOf(document).append(frame);
     const view = frame.contentWindow as View | null;
     const functions = view?.HTMLInputElement ? taken(view) : null;
     frame.remove();
@@ -62,6 +83,10 @@ function taken(view: View): Natives {
   const type = property(view.Event, "type");
   const { dispatchEvent } = view.EventTarget.prototype;
   const { requestSubmit } = view.HTMLFormElement.prototype;
+  const { Promise: Promised, MutationObserver: Observer } = view;
+  const { setTimeout, clearTimeout, requestAnimationFrame } = view;
+  const { then } = Promised.prototype;
+  const { now } = view.Performance.prototype;
   const classes: Record<string, unknown> = {};
   for (const name of [
     "Event",
@@ -74,8 +99,8 @@ function taken(view: View): Natives {
     classes[name] = view[name];
   return {
     classes: classes as unknown as View,
-    value: (field) => values[field.localName]?.get?.call(field) ?? "",
-    setValue: (field, value) => values[field.localName]?.set?.call(field, value),
+    value: (field) => values[tagOf(field)]?.get?.call(field) ?? "",
+    setValue: (field, value) => values[tagOf(field)]?.set?.call(field, value),
     setSelected: (option, isSelected) => selected.set?.call(option, isSelected),
     dispatch: (target, event) => dispatchEvent.call(target, event),
     isEvent: (candidate): candidate is Event => {
@@ -87,6 +112,22 @@ function taken(view: View): Natives {
     },
     elementsOf: (form) => [...(elements.get?.call(form) ?? [])],
     requestSubmit: (form) => requestSubmit.call(form),
+    // What the frame itself made is called by nobody any more: what is called must be ours.
+    promised: (begin) => new Promised((done) => begin((value) => done(value))),
+    whenOver: (promise, over) => {
+      try {
+        then.call(promise as Promise<unknown>, over, over);
+      } catch {
+        // Whatever the page calls a promise, it cannot be waited for.
+        over();
+      }
+    },
+    // They are of another window, and work for this one.
+    later: (view, act, milliseconds) => setTimeout.call(view, act, milliseconds),
+    notLater: (view, timer) => clearTimeout.call(view, timer),
+    onFrame: (view, act) => requestAnimationFrame.call(view, act),
+    now: (view) => now.call(view.performance),
+    observer: (told) => new Observer(told),
   };
 }
 

@@ -5,11 +5,11 @@
 
 import { collapsed, fitted, sizeOf } from "./budget";
 import { beside, openModal } from "./dialogs";
+import { bodyOf, topElementOf } from "./dom";
 import { type Entry, Walk } from "./entries";
 import { contains } from "./frames";
 import { LONGEST_LINE } from "./lines";
 import { Look } from "./look";
-import { secretsIn, without } from "./private";
 import type { Refs } from "./refs";
 import { cut, quoted } from "./text";
 import { isInView } from "./visible";
@@ -33,7 +33,7 @@ export function outlineOf(look: Look, refs: Refs, { most }: Bounds): Outline {
   return refs.during(look, () => {
     const modal = openModal(look);
     const walk = new Walk(look, refs);
-    for (const root of modal ? [modal, ...beside(modal)] : [look.page.body ?? look.page.documentElement])
+    for (const root of modal ? [modal, ...beside(modal)] : [bodyOf(look.page) ?? topElementOf(look.page)])
       walk.from(root);
     const views = new Map<Entry, boolean>();
     const isSeen = (entry: Entry): boolean => {
@@ -62,7 +62,7 @@ export function read(
   { most }: Bounds,
 ): string[] {
   return refs.during(look, () => {
-    const root = within ?? look.page.body ?? look.page.documentElement;
+    const root = within ?? bodyOf(look.page) ?? topElementOf(look.page);
     const { entries } = new Walk(look, refs, LONGEST_READ).from(root);
     const lines: string[] = [];
     let room = most - 100;
@@ -123,7 +123,5 @@ function isInDialog(entry: Entry): boolean {
 
 /** What stands in a private field is told nowhere, also where the page repeats it. */
 function withoutSecrets(lines: readonly string[], look: Look): string[] {
-  const secrets = secretsIn(look.page);
-  if (secrets.length === 0) return [...lines];
-  return lines.map((line) => cut(without(secrets, line), Math.max(line.length, LONGEST_LINE)));
+  return lines.map((line) => cut(look.withoutSecrets(line), Math.max(line.length, LONGEST_LINE)));
 }

@@ -1,9 +1,10 @@
 /** What the page shows, as it is sent: compact, in bounds, without anything private. */
 
 import { sizeOf } from "./budget";
+import { pageTitleOf } from "./dom";
 import type { Look } from "./look";
 import { outlineOf } from "./outline";
-import { namesSecret, secretsIn, without } from "./private";
+import { namesSecret } from "./private";
 import type { Refs } from "./refs";
 import { cut, fold } from "./text";
 import type { PageState } from "./types";
@@ -20,16 +21,15 @@ export function pageStateOf(look: Look, refs: Refs): PageState {
 
 function told(look: Look, refs: Refs): PageState {
   const { page } = look;
-  const secrets = secretsIn(page);
-  const told = (text: string, most: number): string => cut(without(secrets, text), most);
+  const told = (text: string, most: number): string => cut(look.withoutSecrets(text), most);
   const head = {
     url: told(addressOf(page.location?.href ?? ""), 300),
-    title: told(fold(page.title), 150),
+    title: told(fold(pageTitleOf(page)), 150),
   };
   const marked = refs.privateRefs();
   const most = MOST - 100 - sizeOf(JSON.stringify(head)) - 32 * Math.min(marked.length + 10, 200);
   const { lines, unreachable } = outlineOf(look, refs, { most: most - MOST_UNREACHABLE * 90 });
-  const hidden = unreachable.slice(0, MOST_UNREACHABLE).map((each) => cut(each, 80));
+  const hidden = unreachable.slice(0, MOST_UNREACHABLE).map((each) => told(each, 80));
   if (unreachable.length > hidden.length) hidden.push(`and ${unreachable.length - hidden.length} more`);
   return {
     ...head,

@@ -1,19 +1,46 @@
 /** What the model is never told: passwords, card numbers, one-time codes, and what the page marks as private. */
 
-import { childNodesOf, labelsOf } from "./dom";
-import { parentOf, rootsOf } from "./frames";
+import {
+  allIn,
+  attributeOf,
+  byId,
+  childNodesOf,
+  fieldValue,
+  firstElementOf,
+  firstIn,
+  isElement,
+  isText,
+  ownerOf,
+  rootOf,
+  tagOf,
+  textContentOf,
+} from "./dom";
+import { parentOf, rootsOf, topOf } from "./frames";
+import { labelsOf } from "./labels";
+import { SIGNS, WORDS } from "./private-words";
+import { MASK, Secrets } from "./secrets";
 
-export const MASK = "[private]";
+export { MASK } from "./secrets";
 
 const MARK = "data-agent-private";
 const SECRET_KIND = /^(current-password|new-password|one-time-code|cc-.+)$/;
-/** For forms that do not say so: the names that such fields are given all over the world. */
-const SECRET_NAME =
-  /(^|[-_. ])(pass(word|wd|code|phrase)|pwd|cvc2?|cvv2?|csc|card[-_ ]?(number|num|no)|cc[-_ ]?(num|number|cvc|csc|exp)|otp|one[-_ ]?time[-_ ]?(code|password)|security[-_ ]?code|pin([-_ ]?code)?|ssn)($|[-_. \d[\]])/i;
+/** Buttons and boxes hold no secret, whatever they are called. */
+const OPEN = /^(button|submit|reset|image|checkbox|radio|hidden)$/;
+/** What is written beside a field is its name only where it is short. */
+const LONGEST_LABEL = 60;
+const MOST_WORDS = 6;
+const LONG_WORD = 7;
 
-/** `marked` is for those who ask for many of them: `isMarked` as it is remembered. */
-export function isPrivate(element: Element, marked = isMarked): boolean {
-  return isSecretField(element) || marked(element);
+/** What is asked for again and again; a look at the page remembers it. */
+export interface Asked {
+  isMarked(element: Element): boolean;
+  labels(element: Element): readonly Element[];
+}
+
+const AFRESH: Asked = { isMarked, labels: labelsOf };
+
+export function isPrivate(element: Element, asked = AFRESH): boolean {
+  return isSecretField(element, asked) || asked.isMarked(element);
 }
 
 /** Whether the page marked this, or something around it. `data-agent-private="false"` takes it back. */
@@ -27,20 +54,25 @@ export function isMarked(element: Element): boolean {
 
 /** What the page says of this element alone; undefined where that goes by what is around it. */
 export function ownMark(element: Element): boolean | undefined {
-  const mark = element.getAttribute(MARK);
+  const mark = attributeOf(element, MARK);
   return mark === null ? undefined : mark !== "false";
 }
 
 /** What an element says, without what is marked in it. */
-export function toldText(element: Element): string {
-  if (isMarked(element)) return MASK;
-  if (!element.querySelector(`[${MARK}]`)) return element.textContent ?? "";
+export function toldText(element: Element, asked: Pick<Asked, "isMarked"> = AFRESH): string {
+  if (asked.isMarked(element)) return MASK;
+  if (!holdsMarked(element)) return textContentOf(element);
   let text = "";
   for (const node of childNodesOf(element)) {
-    if (node.nodeType === 3) text += (node as Text).data;
-    else if (node.nodeType === 1) text += toldText(node as Element);
+    if (isText(node)) text += node.data;
+    else if (isElement(node)) text += toldText(node, asked);
   }
   return text;
+}
+
+/** Whether something inside of an element is marked. */
+export function holdsMarked(element: Element): boolean {
+  return firstIn(element, `[${MARK}]`) !== null;
 }
 
 /** Whether this very element begins a part that is marked. */
@@ -48,79 +80,124 @@ export function hasMark(element: Element): boolean {
   return ownMark(element) === true;
 }
 
-function isSecretField(element: Element): boolean {
-  if (!/^(input|textarea|select)$/.test(element.localName)) return false;
+function isSecretField(element: Element, { labels }: Asked): boolean {
+  if (!/^(input|textarea|select)$/.test(tagOf(element))) return false;
   const field = element as HTMLInputElement;
   if (field.type === "password" || wasPassword.has(field)) {
     // Shown as plain text by the page's eye button it is a password all the same.
     wasPassword.add(field);
     return true;
   }
-  const kinds = (element.getAttribute("autocomplete") ?? "").toLowerCase().split(/\s+/);
+  const kinds = (attributeOf(element, "autocomplete") ?? "").toLowerCase().split(/\s+/);
   if (kinds.some((kind) => SECRET_KIND.test(kind))) return true;
-  if (/^(button|submit|reset|image|checkbox|radio|hidden)$/.test(field.type)) return false;
-  return [field.name, field.id].some((name) => namesSecret(String(name ?? "")));
+  if (OPEN.test(field.type)) return false;
+  if (["name", "id"].some((name) => namesSecret(attributeOf(element, name) ?? ""))) return true;
+  if (["aria-label", "placeholder"].some((name) => saysSecret(attributeOf(element, name) ?? ""))) return true;
+  return labels(element).some((label) => saysSecret(textContentOf(label)));
 }
 
 /** Whether a field of this name holds what is private. */
 export function namesSecret(name: string): boolean {
-  return SECRET_NAME.test(words(name));
+  return remembered(named, name, () => {
+    const folded = words(name);
+    return NAMED.test(folded) || SIGNED.test(folded);
+  });
+}
+
+/** Whether this, written beside a field, is the name of what is private. */
+function saysSecret(text: string): boolean {
+  if (text.length > LONGEST_LABEL) return false;
+  return remembered(said, text, () => {
+    const folded = words(text);
+    if (SIGNED.test(folded)) return true;
+    return folded.split("-").length <= MOST_WORDS && (ENDING.test(folded) || LONG.test(folded));
+  });
 }
 
 const wasPassword = new WeakSet<Element>();
 
-function words(name: string): string {
-  return name.replace(/([a-z0-9])([A-Z])/g, "$1-$2");
+const named = new Map<string, boolean>();
+const said = new Map<string, boolean>();
+
+/** Pages have few names, and ask for them with every look. */
+function remembered(known: Map<string, boolean>, text: string, ask: () => boolean): boolean {
+  let answer = known.get(text);
+  if (answer === undefined) {
+    if (known.size > 2_000) known.clear();
+    answer = ask();
+    known.set(text, answer);
+  }
+  return answer;
 }
 
-/** What stands in the private fields that could be part of this element's name. */
-export function secretsNear(element: Element, marked = isMarked): string[] {
-  const secrets: string[] = [];
-  for (const each of [element, ...namersOf(element)]) {
-    secrets.push(...secretOf(each, marked));
-    if (!each.firstElementChild) continue;
-    for (const field of each.querySelectorAll("input, textarea")) secrets.push(...secretOf(field, marked));
-  }
-  return secrets;
+/** `cardNumber`, `card_number` and `Card number:` are all `card-number`; letters without their accents. */
+function words(name: string): string {
+  return bare(name.slice(-200).replace(/(\p{Ll}|\p{N})(?=\p{Lu})/gu, "$1-"))
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
 }
+
+function bare(text: string): string {
+  return text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
+}
+
+function oneOf(all: readonly string[]): string {
+  return `(?:${all.map((word) => bare(word).replaceAll(" ", "-?")).join("|")})`;
+}
+
+const NAMED = new RegExp(`(?:^|-)${oneOf(WORDS)}(?=$|-|\\d)`, "u");
+const ENDING = new RegExp(`(?:^|-)${oneOf(WORDS)}-?\\d*$`, "u");
+const LONG = new RegExp(`(?:^|-)${oneOf(WORDS.filter((word) => word.length >= LONG_WORD))}(?=$|-|\\d)`, "u");
+const SIGNED = new RegExp(oneOf(SIGNS), "u");
 
 /** The elements that say what another one is called. */
-export function namersOf(element: Element): Element[] {
-  const namers = [...labelsOf(element)];
-  const ids = element.getAttribute("aria-labelledby");
+export function namersOf(element: Element, labels = labelsOf): Element[] {
+  const namers = [...labels(element)];
+  const ids = attributeOf(element, "aria-labelledby");
   if (!ids) return namers;
-  const root = element.getRootNode() as Document | ShadowRoot;
+  const root = rootOf(element);
   for (const id of ids.split(/\s+/)) {
-    const other = id ? root.getElementById?.(id) : null;
+    const other = id ? byId(root, id) : null;
     if (other) namers.push(other);
   }
   return namers;
 }
 
-/** What stands in all private fields of a page, also in those that it does not show at the moment. */
-export function secretsIn(page: Document): string[] {
-  const found = new Set<string>();
-  for (const root of rootsOf(page))
-    for (const field of root.querySelectorAll("input, textarea"))
-      for (const secret of secretOf(field)) found.add(secret);
-  return [...found];
-}
+const ofPages = new WeakMap<Document, Secrets>();
 
-/** A text without these. Numbers are the same number however they are spaced. */
-export function without(secrets: readonly string[], text: string): string {
-  let told = text;
-  for (const secret of secrets) {
-    told = told.replaceAll(secret, MASK);
-    const digits = secret.replace(/[\s.-]/g, "");
-    if (/^\d{8,}$/.test(digits)) told = told.replace(new RegExp([...digits].join("[\\s.-]?"), "g"), MASK);
+/** What is known to have stood in the private fields of a page. */
+export function knownSecrets(page: Document): Secrets {
+  const top = topOf(page);
+  let known = ofPages.get(top);
+  if (!known) {
+    known = new Secrets();
+    ofPages.set(top, known);
   }
-  return told;
+  return known;
 }
 
-/** Short ones are no secrets, and would be found everywhere. */
-export function secretOf(element: Element, marked = isMarked): string[] {
-  const { localName } = element;
-  if (localName !== "input" && localName !== "textarea") return [];
-  const value = (element as HTMLInputElement).value.replace(/\s+/g, " ").trim();
-  return value.length > 3 && isPrivate(element, marked) ? [value] : [];
+/** The same, with what stands there now, also in fields that the page does not show at the moment. */
+export function secretsIn(page: Document, asked = AFRESH): Secrets {
+  const known = knownSecrets(page);
+  for (const root of rootsOf(page)) noteIn(root, known, asked);
+  return known;
+}
+
+/** The same, with what stands now in those fields that could be part of this element's name. */
+export function secretsNear(element: Element): Secrets {
+  const known = knownSecrets(ownerOf(element));
+  for (const each of [element, ...namersOf(element)]) {
+    note(each, known, AFRESH);
+    if (firstElementOf(each)) noteIn(each, known, AFRESH);
+  }
+  return known;
+}
+
+function noteIn(parent: ParentNode, known: Secrets, asked: Asked): void {
+  for (const field of allIn(parent, "input, textarea")) note(field, known, asked);
+}
+
+function note(field: Element, known: Secrets, asked: Asked): void {
+  if (/^(input|textarea)$/.test(tagOf(field)) && isPrivate(field, asked))
+    known.note(field, fieldValue(field));
 }

@@ -129,7 +129,7 @@ export class Refs {
       const found: string[] = [];
       for (const [ref, { element, told }] of this.#records) {
         const there = element.deref();
-        if (there && (told.isPrivate || isPrivate(there, look.isMarked)) && isAttached(there, this.#page))
+        if (there && (told.isPrivate || isPrivate(there, look)) && isAttached(there, this.#page))
           found.push(ref);
       }
       return found;
@@ -170,7 +170,7 @@ export class Refs {
         role: look.role(element),
         name: look.name(element),
         marks,
-        isPrivate: isPrivate(element, look.isMarked),
+        isPrivate: isPrivate(element, look),
       };
     });
   }

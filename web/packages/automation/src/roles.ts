@@ -1,7 +1,23 @@
 /** What an element is, and whether one can do something with it. */
 
-import { getRole } from "dom-accessibility-api";
+import {
+  attributeOf,
+  attributesOf,
+  bodyOf,
+  designModeOf,
+  firstIn,
+  hasAttribute,
+  isInEditable,
+  isShown,
+  nearest,
+  ownerOf,
+  parentElementOf,
+  styleOf,
+  tagOf,
+  textContentOf,
+} from "./dom";
 import { parentOf } from "./frames";
+import { controlOf } from "./labels";
 import { listensToClicks } from "./listeners";
 
 const CONTROLS = new Set(
@@ -35,6 +51,19 @@ const HOLDING_ROLES = new Set(
   ),
 );
 
+/** What a tag alone makes of an element. */
+const BY_TAG: ReadonlyMap<string, string> = new Map(
+  (
+    "article:article aside:complementary button:button dd:definition details:group dialog:dialog dt:term " +
+    "fieldset:group figure:figure footer:contentinfo h1:heading h2:heading h3:heading h4:heading h5:heading h6:heading " +
+    "header:banner hgroup:group hr:separator li:listitem main:main math:math menu:list meter:meter nav:navigation " +
+    "ol:list optgroup:group option:option output:status progress:progressbar search:search table:table tbody:rowgroup " +
+    "textarea:textbox tfoot:rowgroup thead:rowgroup tr:row ul:list"
+  )
+    .split(" ")
+    .map((each) => each.split(":") as [string, string]),
+);
+
 /** The explicit or implicit ARIA role; empty where there is none. */
 export function roleOf(element: Element): string {
   const explicit = explicitRole(element);
@@ -44,33 +73,32 @@ export function roleOf(element: Element): string {
 }
 
 /** Whether the visitor could do something with this element: press it, fill it in, choose it. */
-export function isControl(element: Element): boolean {
+export function isControl(element: Element, known?: string): boolean {
   if (isNativeControl(element)) return true;
-  const role = roleOf(element);
-  if (CONTROLS.has(role)) return !(role === "option" && element.localName === "option");
-  if (element.localName === "label") return standsFor(element) !== null;
-  if (HOLDERS.has(element.localName) || HOLDING_ROLES.has(role)) return false;
+  const role = known ?? roleOf(element);
+  if (CONTROLS.has(role)) return !(role === "option" && tagOf(element) === "option");
+  if (tagOf(element) === "label") return standsFor(element) !== null;
+  if (HOLDERS.has(tagOf(element)) || HOLDING_ROLES.has(role)) return false;
   return hasOwnPointer(element) || (listensToClicks(element) && !holdsControls(element));
 }
 
 /** The control that a label stands for because the control itself cannot be seen: `<label><input hidden>…`. */
 export function standsFor(label: Element): Element | null {
-  const control = (label as HTMLLabelElement).control ?? null;
+  const control = controlOf(label);
   if (!control || !/^(checkbox|radio|file)$/.test((control as HTMLInputElement).type)) return null;
-  return control.checkVisibility({ visibilityProperty: true }) ? null : control;
+  return isShown(control) ? null : control;
 }
 
 /** The outermost element that can be written into, where this is one. */
 export function isEditable(element: Element): boolean {
-  const html = element as HTMLElement;
-  if (!html.isContentEditable) return false;
-  const mode = element.getAttribute("contenteditable");
+  if (!isInEditable(element)) return false;
+  const mode = attributeOf(element, "contenteditable");
   if (mode !== null && mode !== "false" && mode !== "inherit") return true;
-  return element === element.ownerDocument.body && element.ownerDocument.designMode === "on";
+  return element === bodyOf(ownerOf(element)) && designModeOf(ownerOf(element)) === "on";
 }
 
 function isNativeControl(element: Element): boolean {
-  switch (element.localName) {
+  switch (tagOf(element)) {
     case "button":
     case "select":
     case "textarea":
@@ -79,22 +107,28 @@ function isNativeControl(element: Element): boolean {
       return (element as HTMLInputElement).type !== "hidden";
     case "a":
     case "area":
-      return element.hasAttribute("href");
-    case "summary":
+      return isLink(element);
+    case "summary": {
+      const details = parentElementOf(element);
       return (
-        element.parentElement?.localName === "details" &&
-        element.parentElement.querySelector(":scope > summary") === element
+        details !== null && tagOf(details) === "details" && firstIn(details, ":scope > summary") === element
       );
+    }
     case "audio":
     case "video":
-      return element.hasAttribute("controls");
+      return hasAttribute(element, "controls");
     default:
       return isEditable(element);
   }
 }
 
+/** Also one in a drawing, which has two ways to say where it leads. */
+export function isLink(element: Element): boolean {
+  return hasAttribute(element, "href") || hasAttribute(element, "xlink:href");
+}
+
 function explicitRole(element: Element): string {
-  const given = element.getAttribute("role");
+  const given = attributeOf(element, "role");
   if (given === null) return "";
   for (const role of given.toLowerCase().split(/\s+/))
     if (KNOWN.has(role)) return role === "image" ? "img" : role;
@@ -102,7 +136,7 @@ function explicitRole(element: Element): string {
 }
 
 function implicitRole(element: Element): string {
-  switch (element.localName) {
+  switch (tagOf(element)) {
     case "input":
       return inputRole(element as HTMLInputElement);
     case "label": {
@@ -111,44 +145,38 @@ function implicitRole(element: Element): string {
     }
     case "section":
     case "form":
-      return isNamed(element) ? (element.localName === "form" ? "form" : "region") : "";
+      return isNamed(element) ? (tagOf(element) === "form" ? "form" : "region") : "";
     case "header":
     case "footer":
-      return element.closest("article, aside, main, nav, section") === null ? plainRole(element) : "";
+      return nearest(element, "article, aside, main, nav, section") === null
+        ? (BY_TAG.get(tagOf(element)) ?? "")
+        : "";
     case "th":
       return isRowHeader(element) ? "rowheader" : "columnheader";
     case "td":
-      return element.closest("[role=grid], [role=treegrid]") ? "gridcell" : "cell";
+      return nearest(element, "[role=grid], [role=treegrid]") ? "gridcell" : "cell";
     case "summary":
       return isNativeControl(element) ? "button" : "";
-    case "hgroup":
-      return "group";
-    case "search":
-      return "search";
-    case "meter":
-      return "meter";
     case "svg":
-      return isNamed(element) || element.querySelector(":scope > title") ? "img" : "";
-    case "legend":
-    case "html":
-    case "link":
-    case "datalist":
-      return "";
+      return isNamed(element) || firstIn(element, ":scope > title") ? "img" : "";
+    case "a":
+    case "area":
+      return isLink(element) ? "link" : isEditable(element) ? "textbox" : "";
+    case "img":
+      return isPicture(element) ? "img" : isEditable(element) ? "textbox" : "";
+    case "select": {
+      const { multiple, size } = element as HTMLSelectElement;
+      return multiple || size > 1 ? "listbox" : "combobox";
+    }
     default:
-      return plainRole(element) || (isEditable(element) ? "textbox" : "");
+      return BY_TAG.get(tagOf(element)) ?? (isEditable(element) ? "textbox" : "");
   }
 }
 
-function plainRole(element: Element): string {
-  // The library's answer for the tag: a role that the element does not have is not asked for.
-  if (!element.hasAttribute("role")) return simple(getRole(element));
-  const bare = element.cloneNode(false) as Element;
-  bare.removeAttribute("role");
-  return simple(getRole(bare));
-}
-
-function simple(role: string | null): string {
-  return role === null || role === "presentation" || role === "none" ? "" : role;
+/** What the page calls mere decoration is more than that where it says anything else of it. */
+function isPicture(element: Element): boolean {
+  if (attributeOf(element, "alt") !== "") return true;
+  return [...attributesOf(element)].some(({ name }) => name.startsWith("aria-"));
 }
 
 function inputRole(input: HTMLInputElement): string {
@@ -162,7 +190,7 @@ function inputRole(input: HTMLInputElement): string {
     case "file":
       return "button";
     case "checkbox":
-      return input.hasAttribute("switch") ? "switch" : "checkbox";
+      return hasAttribute(input, "switch") ? "switch" : "checkbox";
     case "radio":
       return "radio";
     case "range":
@@ -170,53 +198,48 @@ function inputRole(input: HTMLInputElement): string {
     case "number":
       return "spinbutton";
     case "search":
-      return input.hasAttribute("list") ? "combobox" : "searchbox";
+      return hasAttribute(input, "list") ? "combobox" : "searchbox";
     default:
-      return input.hasAttribute("list") ? "combobox" : "textbox";
+      return hasAttribute(input, "list") ? "combobox" : "textbox";
   }
 }
 
 function isRowHeader(cell: Element): boolean {
-  const scope = cell.getAttribute("scope");
+  const scope = attributeOf(cell, "scope");
   if (scope) return scope.startsWith("row");
-  const row = cell.parentElement;
-  return row?.parentElement?.localName !== "thead" && row?.querySelector(":scope > td") !== null;
+  const row = parentElementOf(cell);
+  const group = row && parentElementOf(row);
+  return !(group && tagOf(group) === "thead") && row !== null && firstIn(row, ":scope > td") !== null;
 }
 
 function isNamed(element: Element): boolean {
-  return ["aria-label", "aria-labelledby", "title"].some((name) => element.getAttribute(name)?.trim());
+  return ["aria-label", "aria-labelledby", "title"].some((name) => attributeOf(element, name)?.trim());
 }
 
 function isFocusable(element: Element): boolean {
-  return isNativeControl(element) || element.hasAttribute("tabindex");
+  return isNativeControl(element) || hasAttribute(element, "tabindex");
 }
 
 /** Applications listen at their roots, and overlays around their dialogs: that is for what comes from inside. */
 function holdsControls(element: Element): boolean {
   return (
-    element.querySelector(
-      "a[href], button, input, select, textarea, [role=button], h1, h2, main, ul, table",
-    ) !== null
+    firstIn(element, "a[href], button, input, select, textarea, [role=button], h1, h2, main, ul, table") !==
+    null
   );
 }
 
 /** `cursor: pointer` of its own: whoever merely inherits it is a part of something that can be pressed. */
 function hasOwnPointer(element: Element): boolean {
-  const view = element.ownerDocument.defaultView;
-  if (view?.getComputedStyle(element).cursor !== "pointer") return false;
+  if (styleOf(element)?.cursor !== "pointer") return false;
   const parent = parentOf(element);
   const isInherited =
-    parent?.ownerDocument === element.ownerDocument && view.getComputedStyle(parent).cursor === "pointer";
-  return !isInherited && showsSomething(element, view);
+    parent !== null && ownerOf(parent) === ownerOf(element) && styleOf(parent)?.cursor === "pointer";
+  return !isInherited && showsSomething(element);
 }
 
 /** An empty box that only changes the cursor is nothing to press. */
-function showsSomething(element: Element, view: Window): boolean {
-  if (
-    element.textContent?.trim() ||
-    isNamed(element) ||
-    element.querySelector("img, svg, canvas, [aria-label]")
-  )
+function showsSomething(element: Element): boolean {
+  if (textContentOf(element).trim() || isNamed(element) || firstIn(element, "img, svg, canvas, [aria-label]"))
     return true;
-  return ["::before", "::after"].some((part) => /["(]/.test(view.getComputedStyle(element, part).content));
+  return ["::before", "::after"].some((part) => /["(]/.test(styleOf(element, part)?.content ?? ""));
 }

@@ -3,8 +3,9 @@
  * come, two frames were drawn; at most two seconds. Whoever leaves the page has come to rest too.
  */
 
-import { frameOf, rootsOf } from "./frames";
-import type { View } from "./natives";
+import { isElement, listen, parentElementOf, unlisten, windowOf } from "./dom";
+import { rootsOf, topOf } from "./frames";
+import { natives, type View } from "./natives";
 import { isOwn } from "./visible";
 
 const { defineProperty, getOwnPropertyDescriptor } = Object;
@@ -30,24 +31,25 @@ export async function settled<T>(
   act: () => T | Promise<T>,
   signal?: AbortSignal,
 ): Promise<Settled<T>> {
-  const view = document.defaultView as View;
+  const view = windowOf(document) as View;
   const changes = watchChanges(document);
   const requests = watchRequests(view);
   const leaving = watchLeaving(view);
   try {
     const result = await act();
-    const end = now() + LONGEST_MS;
-    await Promise.race([frames(view), leaving.gone]);
+    const { now } = natives();
+    const end = now(view) + LONGEST_MS;
+    await untilFirst(drawn(view), leaving.whenGone);
     for (
       let quiet = 0, last = -1;
-      quiet < QUIET_STEPS && now() < end && !signal?.aborted && !leaving.isGone();
+      quiet < QUIET_STEPS && now(view) < end && !signal?.aborted && !leaving.isGone();
     ) {
       const isQuiet = changes.count() === last && requests.pending() === 0 && !leaving.to();
       quiet = isQuiet ? quiet + 1 : 0;
       last = changes.count();
-      await Promise.race([pause(STEP_MS), leaving.gone]);
+      await untilFirst(after(view, STEP_MS), leaving.whenGone);
     }
-    if (!leaving.isGone()) await frames(view);
+    if (!leaving.isGone()) await untilFirst(drawn(view));
     return { result, leavesFor: leaving.to() };
   } finally {
     changes.stop();
@@ -56,23 +58,33 @@ export async function settled<T>(
   }
 }
 
+type Moment = (come: () => void) => void;
+
+/** Until the first of these has come. Not `Promise.race`: that is the page's. */
+export function untilFirst(...moments: readonly Moment[]): Promise<void> {
+  return natives().promised((done) => {
+    for (const moment of moments) moment(done);
+  });
+}
+
 /** Two frames, or as long as two would take: a page in the background draws none. */
-function frames(view: View): Promise<unknown> {
-  const drawn = new Promise((done) => view.requestAnimationFrame(() => view.requestAnimationFrame(done)));
-  return Promise.race([drawn, pause(100)]);
+export function drawn(view: View): Moment {
+  const { onFrame } = natives();
+  return (come) => {
+    onFrame(view, () => onFrame(view, come));
+    after(view, 100)(come);
+  };
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, milliseconds));
-}
-
-function now(): number {
-  return performance.now();
+function after(view: View, milliseconds: number): Moment {
+  return (come) => {
+    natives().later(view, come, milliseconds);
+  };
 }
 
 function watchChanges(document: Document) {
   let count = 0;
-  const observer = new MutationObserver((records) => {
+  const observer = natives().observer((records) => {
     if (records.some(({ target }) => isOfPage(target))) count++;
   });
   const options = { subtree: true, childList: true, characterData: true, attributeFilter: ATTRIBUTES };
@@ -81,13 +93,8 @@ function watchChanges(document: Document) {
 }
 
 function isOfPage(node: Node): boolean {
-  const element = node.nodeType === 1 ? (node as Element) : node.parentElement;
+  const element = isElement(node) ? (node as Element) : parentElementOf(node);
   return element === null || !isOwn(element);
-}
-
-function topOf(document: Document): Document {
-  const frame = frameOf(document);
-  return frame ? topOf(frame.ownerDocument) : document;
 }
 
 /** Requests that begin while we watch. What the page calls is its own again when we stop. */
@@ -113,7 +120,7 @@ function watchFetch(view: View, begun: () => void, ended: () => void): () => voi
   const watched: typeof fetch = function (this: unknown, ...args) {
     const answer = original.apply(this as never, args);
     begun();
-    Promise.resolve(answer).then(ended, ended);
+    natives().whenOver(answer, ended);
     return answer;
   };
   return replaced(view, "fetch", original, watched);
@@ -125,7 +132,7 @@ function watchXhr(view: View, begun: () => void, ended: () => void): () => void 
   const watched: typeof original = function (this: XMLHttpRequest, ...args) {
     original.apply(this, args);
     begun();
-    this.addEventListener("loadend", ended, { once: true });
+    listen(this, "loadend", ended, { once: true });
   };
   return replaced(prototype, "send", original, watched);
 }
@@ -140,6 +147,11 @@ function replaced(owner: object, name: string, original: unknown, watched: unkno
   };
 }
 
+/** Whether an address leads to another page: what begins with `mailto:` or `tel:` is for other programs. */
+export function isOfPages(address: string): boolean {
+  return /^(https?|file|about|blob|data|javascript|view-source|[a-z]+-extension):/i.test(address);
+}
+
 const STAYING = ["currententrychange", "navigatesuccess", "navigateerror"];
 
 interface Navigate extends Event {
@@ -151,13 +163,10 @@ function watchLeaving(view: View) {
   const navigation = (view as { navigation?: EventTarget }).navigation;
   let destination: string | null = null;
   let isGone = false;
-  let tell = () => {};
-  const gone = new Promise<void>((done) => {
-    tell = done;
-  });
+  const waiting: (() => void)[] = [];
   const onNavigate = (event: Event) => {
     const { downloadRequest, destination: to } = event as Navigate;
-    if (!to.sameDocument && downloadRequest === null) destination = to.url;
+    if (!to.sameDocument && downloadRequest === null && isOfPages(to.url)) destination = to.url;
   };
   // A page that draws its other pages itself has arrived; what failed, or brought a file, never left.
   const onStay = () => {
@@ -166,19 +175,26 @@ function watchLeaving(view: View) {
   const onHide = () => {
     isGone = true;
     destination ??= "another page";
-    tell();
+    for (const come of waiting) come();
   };
-  navigation?.addEventListener("navigate", onNavigate);
-  for (const type of STAYING) navigation?.addEventListener(type, onStay);
-  view.addEventListener("pagehide", onHide);
+  if (navigation) {
+    listen(navigation, "navigate", onNavigate);
+    for (const type of STAYING) listen(navigation, type, onStay);
+  }
+  listen(view, "pagehide", onHide);
   return {
-    gone,
+    whenGone: (come: () => void) => {
+      if (isGone) come();
+      else waiting.push(come);
+    },
     isGone: () => isGone,
     to: () => destination,
     stop: () => {
-      navigation?.removeEventListener("navigate", onNavigate);
-      for (const type of STAYING) navigation?.removeEventListener(type, onStay);
-      view.removeEventListener("pagehide", onHide);
+      if (navigation) {
+        unlisten(navigation, "navigate", onNavigate);
+        for (const type of STAYING) unlisten(navigation, type, onStay);
+      }
+      unlisten(view, "pagehide", onHide);
     },
   };
 }

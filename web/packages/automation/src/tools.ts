@@ -4,6 +4,8 @@ import { ACTIONS, type Page } from "./act/actions";
 import { DEFINITIONS } from "./act/definitions";
 import { Refusal } from "./act/refusal";
 import { addressOf, changes, seen } from "./diff";
+import { withoutSecrets } from "./json";
+import { knownSecrets } from "./private";
 import { settled } from "./settle";
 import type { Json, Outcome, PendingCall, ToolDefinition } from "./types";
 
@@ -25,12 +27,21 @@ export interface Tools {
 }
 
 export function createTools(sight: Sight): Tools {
-  let before: Promise<unknown> = Promise.resolve();
+  let before: Promise<unknown> | undefined;
+  const told = async (call: PendingCall, signal: AbortSignal | undefined, act: () => Promise<Outcome>) => {
+    const outcome = await guarded(call, signal, act);
+    return withoutSecrets(outcome as unknown as Json, knownSecrets(sight.document)) as unknown as Outcome;
+  };
+  const inTurn = async (turn: Promise<unknown> | undefined, call: PendingCall, signal?: AbortSignal) => {
+    await turn;
+    // Awaited here too: what is returned without that goes by the page's `then`.
+    return await told(call, signal, () => acted(sight, call, signal));
+  };
   const execute = (call: PendingCall, signal?: AbortSignal): Promise<Outcome> => {
     // A tool of the page's may itself end in one of ours.
-    if (!ACTIONS.has(call.name)) return guarded(call, signal, () => brought(sight, call, signal));
-    // One after the other: two at once would each see what the other did.
-    const outcome = before.then(() => guarded(call, signal, () => acted(sight, call, signal)));
+    if (!ACTIONS.has(call.name)) return told(call, signal, () => brought(sight, call, signal));
+    // One after the other: two at once would each see what the other did. Not by `then`: that is the page's.
+    const outcome = inTurn(before, call, signal);
     before = outcome;
     return outcome;
   };
@@ -56,7 +67,7 @@ async function guarded(
 async function brought(sight: Sight, call: PendingCall, signal?: AbortSignal): Promise<Outcome> {
   const tool = (await pageTools(sight)).find(({ definition }) => definition.name === call.name);
   if (!tool) throw new Refusal(`this page has no tool "${call.name.slice(0, 60)}"`);
-  return tool.execute(call.args, signal);
+  return await tool.execute(call.args, signal);
 }
 
 /** None of them can stand in for one of ours. */

@@ -1,6 +1,8 @@
 /** Tell when the page has changed: not of every change, but once it has come to rest, and now and then if it never does. */
 
+import { isElement, listen, parentElementOf, unlisten, windowOf } from "./dom";
 import { isShadowRoot, rootsOf } from "./frames";
+import { natives } from "./natives";
 import { isOwn } from "./visible";
 
 const QUIET = 120;
@@ -10,8 +12,9 @@ const EVENTS = ["input", "change", "toggle", "popstate", "hashchange"];
 
 /** Returns how to stop. Changes of the chat itself are not told. */
 export function watch(page: Document, told: () => void): () => void {
-  const view = page.defaultView;
+  const view = windowOf(page);
   if (!view) return () => {};
+  const { later, notLater, now, observer: observed } = natives();
   let timer: number | undefined;
   let since = 0;
   const roots = new Set<Document | ShadowRoot>();
@@ -23,12 +26,12 @@ export function watch(page: Document, told: () => void): () => void {
     told();
   };
   const changed = (): void => {
-    since ||= view.performance.now();
-    const wait = Math.max(0, Math.min(QUIET, since + LONGEST - view.performance.now()));
-    view.clearTimeout(timer);
-    timer = view.setTimeout(tell, wait);
+    since ||= now(view);
+    const wait = Math.max(0, Math.min(QUIET, since + LONGEST - now(view)));
+    notLater(view, timer);
+    timer = later(view, tell, wait);
   };
-  const observer = new view.MutationObserver((records) => {
+  const observer = observed((records) => {
     if (records.some(({ target }) => !isOfChat(target))) changed();
   });
   const happened = (event: Event): void => {
@@ -40,17 +43,17 @@ export function watch(page: Document, told: () => void): () => void {
       if (roots.has(root) || isOfChat(root)) continue;
       roots.add(root);
       observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-      for (const type of EVENTS) root.addEventListener(type, happened, { capture: true, passive: true });
+      for (const type of EVENTS) listen(root, type, happened, { capture: true, passive: true });
     }
   };
   reach();
-  for (const type of EVENTS) view.addEventListener(type, happened, { passive: true });
+  for (const type of EVENTS) listen(view, type, happened, { passive: true });
   return () => {
-    view.clearTimeout(timer);
+    notLater(view, timer);
     observer.disconnect();
     for (const type of EVENTS) {
-      view.removeEventListener(type, happened);
-      for (const root of roots) root.removeEventListener(type, happened, { capture: true });
+      unlisten(view, type, happened);
+      for (const root of roots) unlisten(root, type, happened, { capture: true });
     }
     roots.clear();
   };
@@ -58,6 +61,6 @@ export function watch(page: Document, told: () => void): () => void {
 
 function isOfChat(node: Node): boolean {
   if (isShadowRoot(node)) return isOwn(node.host);
-  const element = node.nodeType === 1 ? (node as Element) : node.parentElement;
+  const element = isElement(node) ? (node as Element) : parentElementOf(node);
   return element ? isOwn(element) : false;
 }

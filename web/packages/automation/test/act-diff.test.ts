@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { addressOf, changes } from "../src/diff";
+import { Secrets } from "../src/secrets";
 
 const seen = (lines: string[], more = {}) => ({
   address: "https://shop.example/",
   title: "Shop",
   lines,
-  secrets: [],
+  secrets: new Secrets(),
   ...more,
 });
 
@@ -30,7 +31,9 @@ test("alerts and dialogs come before the rest, what is gone comes last", () => {
 });
 
 test("what stood in a private field is not told when it stands there no more", () => {
-  const told = changes(seen([], { secrets: ["hunter22"] }), seen(['text "It was hunter22"']));
+  const secrets = new Secrets();
+  secrets.add("hunter22");
+  const told = changes(seen([], { secrets }), seen(['text "It was hunter22"']));
   expect(told).toEqual(['+ text "It was [private]"']);
 });
 

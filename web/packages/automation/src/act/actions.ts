@@ -1,8 +1,10 @@
 /** What can be done to a page, one function for each. They say what they did, and how to see whether it came true. */
 
-import { isPrivate } from "../private";
+import { activeIn, attributeOf, bodyOf, isConnected, nearest, ownerOf, tagOf } from "../dom";
+import { isPrivate, knownSecrets } from "../private";
 import type { Refs } from "../refs";
 import { standsFor } from "../roles";
+import { isOfPages } from "../settle";
 import type { Json, Known } from "../types";
 import { isOwn } from "../visible";
 import { chooseIn } from "./choose";
@@ -15,6 +17,7 @@ import { changesValue, press } from "./press";
 import { aimOf, mustBeUsable, reached, resolve } from "./reach";
 import { described, Refusal } from "./refusal";
 import { scroll } from "./scroll";
+import { isTyped } from "./typing";
 
 export interface Page {
   readonly document: Document;
@@ -71,6 +74,8 @@ async function fillIn({ refs }: Page, args: Args, signal?: AbortSignal): Promise
   const field = fieldOf(known.element);
   mustBeUsable(standsFor(known.element) ? known.element : field);
   mustBeAskedAbout(field, known);
+  // Told neither now nor once the field is gone.
+  if (isPrivate(field) && isTyped(field)) knownSecrets(ownerOf(field)).add(value.replace(/\s+/g, " ").trim());
   const check = await fill(field, value, () => mustBeStill(refs, ref), signal);
   last = new WeakRef(field);
   const shown = isPrivate(field) ? "the value" : `"${value.slice(0, 80)}"`;
@@ -95,8 +100,8 @@ async function pressKey({ document, refs }: Page, args: Args, signal?: AbortSign
     args.ref === undefined || args.ref === null ? null : await focusedBy(refs, textArg(args, "ref"), signal);
   const target = named?.target ?? whereKeysGo(document);
   if (changesValue(target, key)) mustBeAskedAbout(target, named?.known ?? null);
-  const did = `pressed ${textArg(args, "key")}${target === document.body ? "" : ` in ${described(target)}`}`;
-  press(target.ownerDocument, key);
+  const did = `pressed ${textArg(args, "key")}${target === bodyOf(document) ? "" : ` in ${described(target)}`}`;
+  press(ownerOf(target), key);
   return { did };
 }
 
@@ -129,7 +134,7 @@ function mustBeAskedAbout(field: Element, known: Known | null): void {
 
 function mustBeClickable(control: Element, element: Element): void {
   const input = control as HTMLInputElement;
-  const opensFiles = control.localName === "input" && input.type === "file";
+  const opensFiles = tagOf(control) === "input" && input.type === "file";
   if (opensFiles && !viewOf(element).navigator.userActivation?.isActive)
     throw new Refusal("files are chosen by the visitor alone. Ask them to click here");
   if (isBox(control) && isPrivate(control))
@@ -137,14 +142,14 @@ function mustBeClickable(control: Element, element: Element): void {
 }
 
 function isBox(element: Element): boolean {
-  return element.localName === "input" && /^(checkbox|radio)$/.test((element as HTMLInputElement).type);
+  return tagOf(element) === "input" && /^(checkbox|radio)$/.test((element as HTMLInputElement).type);
 }
 
 function toggled(box: Element, was: boolean): Check {
   const isRadio = (box as HTMLInputElement).type === "radio";
   const wanted = isRadio || !was;
   return () => {
-    if (!box.isConnected || isChecked(box) === wanted) return null;
+    if (!isConnected(box) || isChecked(box) === wanted) return null;
     return `it is still ${was ? "checked" : "not checked"}`;
   };
 }
@@ -152,26 +157,36 @@ function toggled(box: Element, was: boolean): Check {
 /** What is in a private field is not told either where it went wrong. */
 function masked(check: Check, field: Element): Check {
   return () => {
-    if (!field.isConnected) return null;
+    if (!isConnected(field)) return null;
     const wrong = check();
     return wrong !== null && isPrivate(field) ? "it holds something else now" : wrong;
   };
 }
 
 function notesOn(element: Element): string[] {
-  const link = element.closest("a[target], area[target], form[target]");
-  const target = link?.getAttribute("target") ?? "";
-  if (!/^_blank$/i.test(target)) return [];
-  return ["it opens in another tab, which the browser may have kept from opening"];
+  const link = nearest(element, "a[target], area[target], form[target]");
+  const target = (link && attributeOf(link, "target")) ?? "";
+  if (/^_blank$/i.test(target))
+    return ["it opens in another tab, which the browser may have kept from opening"];
+  const program = programOf(element);
+  return program ? [`it is for another program (${program}), which the browser may have opened`] : [];
+}
+
+/** By which scheme a link is handed to another program, if it is. */
+function programOf(element: Element): string {
+  const link = nearest(element, "a[href], area[href]");
+  const scheme = /^\s*([a-z][a-z0-9+.-]*:)/i.exec((link && attributeOf(link, "href")) ?? "")?.[1] ?? "";
+  return scheme && !isOfPages(scheme) ? scheme.toLowerCase() : "";
 }
 
 function whereKeysGo(document: Document): Element {
   const there = focused(document);
   if (there) return there;
   const before = last?.deref();
-  const isInChat = document.activeElement !== null && isOwn(document.activeElement);
-  if (isInChat && before?.isConnected && focusOn(before)) return before;
-  return document.body;
+  const active = activeIn(document);
+  const isInChat = active !== null && isOwn(active);
+  if (isInChat && before && isConnected(before) && focusOn(before)) return before;
+  return bodyOf(document);
 }
 
 async function focusedBy(
@@ -185,7 +200,7 @@ async function focusedBy(
     throw new Refusal("it does not take the focus, so it gets no keys. Click on it instead");
   mustBeStill(refs, ref);
   last = new WeakRef(target);
-  return { known, target: focused(target.ownerDocument) ?? target };
+  return { known, target: focused(ownerOf(target)) ?? target };
 }
 
 function textArg(args: Args, name: string): string {

@@ -1,7 +1,9 @@
 /** Where to click: a point of the element that a pointer would really reach, and what it would reach there. */
 
+import { ownerOf, rectsOf, scrollIntoView, styleOf, viewOf } from "../dom";
 import { contains, frameOf } from "../frames";
-import { isOwn } from "../visible";
+import { outwards } from "../places";
+import { isPartOf, topAt } from "../visible";
 import { described, Refusal } from "./refusal";
 
 export interface Aim {
@@ -24,7 +26,7 @@ const PLACES = [
 export function bringIntoView(element: Element): boolean {
   for (const block of ["center", "end", "start"] as const) {
     if (hitOf(element)) return block !== "center";
-    element.scrollIntoView({ block, inline: "nearest", behavior: "instant" });
+    scrollIntoView(element, { block, inline: "nearest", behavior: "instant" });
   }
   return true;
 }
@@ -33,6 +35,10 @@ export function bringIntoView(element: Element): boolean {
 export function aimAt(element: Element): Aim {
   const hit = hitOf(element);
   if (hit) return hit;
+  if (styleOf(element)?.pointerEvents === "none")
+    throw new Refusal(
+      "the page lets no pointer reach it (pointer-events: none). It may be switched off until something else is done",
+    );
   const cover = coverOf(element);
   throw new Refusal(
     cover
@@ -43,7 +49,7 @@ export function aimAt(element: Element): Aim {
 
 function hitOf(element: Element): Aim | null {
   for (const [x, y] of pointsOf(element)) {
-    const target = reachedAt(element.ownerDocument, x, y);
+    const target = topAt(ownerOf(element), x, y);
     if (target && isPartOf(element, target) && isFrameReached(element, x, y)) return { target, x, y };
   }
   return null;
@@ -51,19 +57,20 @@ function hitOf(element: Element): Aim | null {
 
 function coverOf(element: Element): Element | null {
   for (const [x, y] of pointsOf(element)) {
-    const target = reachedAt(element.ownerDocument, x, y);
+    const target = topAt(ownerOf(element), x, y);
     if (target && !isPartOf(element, target)) return target;
     const over = outside(element, x, y);
-    if (over) return over;
+    // Its own frame does not cover it: that point of the frame is out of view.
+    if (over && !contains(over, element)) return over;
   }
   return null;
 }
 
 /** Of every line that it runs over: the boxes of a link in a paragraph do not fill the box around them. */
 function* pointsOf(element: Element): Generator<[number, number]> {
-  const view = element.ownerDocument.defaultView;
+  const view = viewOf(element);
   if (!view) return;
-  const boxes = [...element.getClientRects()].filter((box) => box.width > 0 && box.height > 0);
+  const boxes = [...rectsOf(element)].filter((box) => box.width > 0 && box.height > 0);
   for (const [across, down] of PLACES) {
     for (const box of boxes.slice(0, 8)) {
       const x = box.left + box.width * across;
@@ -73,33 +80,16 @@ function* pointsOf(element: Element): Generator<[number, number]> {
   }
 }
 
-/** What a pointer would reach, as deep as one can look. The chat lies over the page and is looked through. */
-function reachedAt(root: Document | ShadowRoot, x: number, y: number): Element | null {
-  const top = root.elementsFromPoint(x, y).find((each) => !isOwn(each)) ?? null;
-  if (!top?.shadowRoot || top.shadowRoot === root) return top;
-  const inside = reachedAt(top.shadowRoot, x, y);
-  // Asked for a point without anything of its own, a root answers with its host.
-  return inside?.getRootNode() === top.shadowRoot || (inside && contains(top, inside)) ? inside : top;
-}
-
-/** Inside the element, or in a label of it: a click there is one on the element. */
-export function isPartOf(element: Element, target: Element): boolean {
-  if (contains(element, target)) return true;
-  const labels = (element as HTMLInputElement).labels;
-  return labels ? [...labels].some((label) => contains(label, target)) : false;
-}
-
 function isFrameReached(element: Element, x: number, y: number): boolean {
-  return frameOf(element.ownerDocument) === null || outside(element, x, y) === null;
+  return frameOf(ownerOf(element)) === null || outside(element, x, y) === null;
 }
 
 /** What lies over the frame that the element is in, at this point of the frame. */
 function outside(element: Element, x: number, y: number): Element | null {
-  const frame = frameOf(element.ownerDocument);
+  const frame = frameOf(ownerOf(element));
   if (!frame) return null;
-  const box = frame.getBoundingClientRect();
-  const [left, top] = [x + box.left + frame.clientLeft, y + box.top + frame.clientTop];
-  const reached = reachedAt(frame.ownerDocument, left, top);
+  const [left, top] = outwards(frame, x, y);
+  const reached = topAt(ownerOf(frame), left, top);
   if (reached !== frame) return reached ?? frame;
   return outside(frame, left, top);
 }

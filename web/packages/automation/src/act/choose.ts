@@ -1,5 +1,17 @@
 /** One of several: options of a list, radios of a group, entries of what a combobox opens. By what is written there. */
 
+import {
+  allIn,
+  attributeOf,
+  byId,
+  isConnected,
+  isElement,
+  nearest,
+  ownerOf,
+  rootOf,
+  tagOf,
+  textContentOf,
+} from "../dom";
 import { contentOf, rootsOf } from "../frames";
 import { nameOf } from "../names";
 import { natives } from "../natives";
@@ -24,20 +36,20 @@ export async function chooseIn(
   mustBeStill: () => void,
   signal?: AbortSignal,
 ): Promise<Check> {
-  if (element.localName === "select") return inSelect(element as HTMLSelectElement, values, mustBeStill);
+  if (tagOf(element) === "select") return inSelect(element as HTMLSelectElement, values, mustBeStill);
   const [value] = values;
   const role = roleOf(element);
   if (
     role === "radiogroup" ||
     role === "listbox" ||
     role === "combobox" ||
-    element.getAttribute("aria-haspopup")
+    attributeOf(element, "aria-haspopup")
   ) {
-    if (value === undefined || (values.length > 1 && element.getAttribute("aria-multiselectable") !== "true"))
+    if (value === undefined || (values.length > 1 && attributeOf(element, "aria-multiselectable") !== "true"))
       throw new Refusal(`it takes one value, found ${values.length}`);
-    return inWidget(element, values, signal);
+    return await inWidget(element, values, signal);
   }
-  throw new Refusal(`a ${role || element.localName} holds nothing to select from. Click on it instead`);
+  throw new Refusal(`a ${role || tagOf(element)} holds nothing to select from. Click on it instead`);
 }
 
 function inSelect(select: HTMLSelectElement, values: readonly string[], mustBeStill: () => void): Check {
@@ -48,8 +60,9 @@ function inSelect(select: HTMLSelectElement, values: readonly string[], mustBeSt
     values.map((value) => only(options, value, (option) => [option.label || option.text, option.value])),
   );
   for (const option of wanted) {
-    const group = option.closest("optgroup");
-    if (option.disabled || group?.disabled) throw new Refusal(`"${fold(option.text)}" is disabled`);
+    const group = nearest(option, "optgroup");
+    if (option.disabled || (group as HTMLOptGroupElement | null)?.disabled)
+      throw new Refusal(`"${fold(option.text)}" is disabled`);
   }
   focusOn(select);
   mustBeStill();
@@ -87,7 +100,7 @@ async function inWidget(
   const entries = entriesOf(element);
   if (entries.length === 0) throw new Refusal("nothing to select from came up. Click on it, and look again");
   const chosen = values.map((value) =>
-    only(entries, value, (entry) => [nameOf(entry), entry.getAttribute("data-value") ?? ""]),
+    only(entries, value, (entry) => [nameOf(entry), attributeOf(entry, "data-value") ?? ""]),
   );
   const before = stateOf(element, chosen);
   for (const entry of chosen) {
@@ -95,7 +108,7 @@ async function inWidget(
     press(entry);
   }
   return () => {
-    const isChosen = chosen.every((entry) => entry.isConnected && isOn(entry));
+    const isChosen = chosen.every((entry) => isConnected(entry) && isOn(entry));
     const shown = shownBy(element);
     if (isChosen || values.every((value) => shown.includes(value.toLowerCase()))) return null;
     // What says nothing of its choice can only be seen to have done something.
@@ -104,7 +117,7 @@ async function inWidget(
 }
 
 async function open(element: Element): Promise<void> {
-  await settled(element.ownerDocument, () => press(element));
+  await settled(ownerOf(element), () => press(element));
 }
 
 function press(element: Element): void {
@@ -117,17 +130,17 @@ function press(element: Element): void {
 /** What can be chosen now: inside the element, or in what it says it controls, or in the only list that is open. */
 function entriesOf(element: Element): Element[] {
   const ids = ["aria-controls", "aria-owns"].flatMap((name) =>
-    (element.getAttribute(name) ?? "").split(/\s+/),
+    (attributeOf(element, name) ?? "").split(/\s+/),
   );
-  const root = element.getRootNode() as Document | ShadowRoot;
-  const named = ids.filter(Boolean).map((id) => root.getElementById(id));
+  const root = rootOf(element);
+  const named = ids.filter(Boolean).map((id) => byId(root, id));
   for (const holder of [element, ...named]) {
     const entries = holder ? entriesIn(holder) : [];
     if (entries.length) return entries;
   }
-  if (element.getAttribute("aria-expanded") === "false") return [];
-  const lists = [...rootsOf(element.ownerDocument)].flatMap((each) => [
-    ...each.querySelectorAll("[role=listbox], [role=menu], [role=tree]"),
+  if (attributeOf(element, "aria-expanded") === "false") return [];
+  const lists = [...rootsOf(ownerOf(element))].flatMap((each) => [
+    ...allIn(each, "[role=listbox], [role=menu], [role=tree]"),
   ]);
   const open = lists.filter((list) => isVisible(list) && entriesIn(list).length > 0);
   return open.length === 1 && open[0] ? entriesIn(open[0]) : [];
@@ -137,7 +150,7 @@ function entriesIn(holder: Element): Element[] {
   const found: Element[] = [];
   const walk = (at: Element) => {
     for (const node of contentOf(at)) {
-      if (node.nodeType !== 1) continue;
+      if (!isElement(node)) continue;
       const inside = node as Element;
       if (/^(option|radio|menuitem|menuitemradio|menuitemcheckbox|treeitem)$/.test(roleOf(inside))) {
         if (isVisible(inside)) found.push(inside);
@@ -175,19 +188,19 @@ function only<Entry>(
 }
 
 function isOn(entry: Element): boolean {
-  if (entry.localName === "input") return (entry as HTMLInputElement).checked;
-  return ["aria-selected", "aria-checked"].some((name) => entry.getAttribute(name) === "true");
+  if (tagOf(entry) === "input") return (entry as HTMLInputElement).checked;
+  return ["aria-selected", "aria-checked"].some((name) => attributeOf(entry, name) === "true");
 }
 
 function shownBy(element: Element): string {
-  const value = element.localName === "input" ? natives().value(element as HTMLInputElement) : "";
-  return fold(value || element.textContent || "").toLowerCase();
+  const value = tagOf(element) === "input" ? natives().value(element as HTMLInputElement) : "";
+  return fold(value || textContentOf(element) || "").toLowerCase();
 }
 
 function stateOf(element: Element, entries: readonly Element[]): string {
   return [
     shownBy(element),
-    element.getAttribute("aria-activedescendant"),
+    attributeOf(element, "aria-activedescendant"),
     ...entries.map((each) => isOn(each)),
   ].join("\n");
 }

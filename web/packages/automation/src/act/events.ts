@@ -1,11 +1,12 @@
 /** Events as the browser would make them: of the classes of the frame they happen in, and through every root. */
 
+import { viewOf as anyViewOf } from "../dom";
 import { natives, type View } from "../natives";
 
 type Kind = "Event" | "MouseEvent" | "PointerEvent" | "KeyboardEvent" | "InputEvent" | "FocusEvent";
 
 export function viewOf(element: Element): View {
-  return element.ownerDocument.defaultView as View;
+  return anyViewOf(element) as View;
 }
 
 /** Tell an element that something happened. False where the page prevented what would follow. */

@@ -1,6 +1,8 @@
 /** A value goes into a field, whatever kind of field it is, and is held against what is there afterwards. */
 
+import { attributeOf, isElement, tagOf } from "../dom";
 import { contentOf } from "../frames";
+import { controlOf, labelsOf } from "../labels";
 import { natives } from "../natives";
 import { roleOf, standsFor } from "../roles";
 import { aimAt } from "./aim";
@@ -32,11 +34,11 @@ const CHECKABLE = new Set(["checkbox", "switch", "radio", "menuitemcheckbox", "m
 
 /** The field that is meant: the element itself, or the only one that it is made of. Throws a Refusal. */
 export function fieldOf(element: Element): Element {
-  const stood = element.localName === "label" ? standsFor(element) : null;
+  const stood = tagOf(element) === "label" ? standsFor(element) : null;
   if (stood) return stood;
   if (isField(element)) return element;
-  if (element.localName === "label") {
-    const { control } = element as HTMLLabelElement;
+  if (tagOf(element) === "label") {
+    const control = controlOf(element);
     if (control) return control;
   }
   const inside = fieldsIn(element, 200);
@@ -56,15 +58,15 @@ export async function fill(
   signal?: AbortSignal,
 ): Promise<Check> {
   const input = field as HTMLInputElement;
-  if (field.localName === "input" && input.type === "file")
+  if (tagOf(field) === "input" && input.type === "file")
     throw new Refusal("files are chosen by the visitor alone. Ask them to choose one here");
-  if (field.localName === "select" || /^(listbox|radiogroup)$/.test(roleOf(field)))
-    return chooseIn(field, [value], mustBeStill, signal);
+  if (tagOf(field) === "select" || /^(listbox|radiogroup)$/.test(roleOf(field)))
+    return await chooseIn(field, [value], mustBeStill, signal);
   if (isCheckable(field)) return check(field, value, mustBeStill);
   if (isReadOnly(field)) throw new Refusal("it is read-only");
   if (isTyped(field)) return type(field, value, mustBeStill);
-  if (field.localName === "input") return set(input, fitting(input, value), mustBeStill);
-  if (roleOf(field) === "combobox") return chooseIn(field, [value], mustBeStill, signal);
+  if (tagOf(field) === "input") return set(input, fitting(input, value), mustBeStill);
+  if (roleOf(field) === "combobox") return await chooseIn(field, [value], mustBeStill, signal);
   throw new Refusal("it cannot be filled in. Click on it, or press keys on it (arrows for sliders)");
 }
 
@@ -74,12 +76,12 @@ export function isCheckable(element: Element): boolean {
 
 export function isChecked(element: Element): boolean {
   const input = element as HTMLInputElement;
-  if (element.localName === "input") return input.checked;
-  return element.getAttribute("aria-checked") === "true";
+  if (tagOf(element) === "input") return input.checked;
+  return attributeOf(element, "aria-checked") === "true";
 }
 
 function isField(element: Element): boolean {
-  if (/^(input|textarea|select)$/.test(element.localName)) return true;
+  if (/^(input|textarea|select)$/.test(tagOf(element))) return true;
   if (editableOf(element) || isCheckable(element)) return true;
   return /^(combobox|listbox|radiogroup|slider|spinbutton)$/.test(roleOf(element));
 }
@@ -88,7 +90,7 @@ function fieldsIn(element: Element, most: number): Element[] {
   const found: Element[] = [];
   const walk = (at: Element) => {
     for (const node of contentOf(at)) {
-      if (node.nodeType !== 1 || found.length >= most) continue;
+      if (!isElement(node) || found.length >= most) continue;
       const inside = node as Element;
       if (isField(inside) && (inside as HTMLInputElement).type !== "hidden") found.push(inside);
       else walk(inside);
@@ -109,7 +111,7 @@ function check(field: Element, value: string, mustBeStill: () => void): Check {
 }
 
 function toggle(field: Element, mustBeStill: () => void): void {
-  const label = [...((field as HTMLInputElement).labels ?? [])].find((each) => standsFor(each) === field);
+  const label = labelsOf(field).find((each) => standsFor(each) === field);
   const aim = aimAt(label ?? field);
   moveTo(aim);
   clickAt(aim, 1, mustBeStill);
@@ -132,7 +134,7 @@ function type(field: Element, value: string, mustBeStill: () => void): Check {
   const most = isTextField(field) ? field.maxLength : -1;
   if (most >= 0 && value.length > most)
     throw new Refusal(`it takes at most ${most} characters, found ${value.length}`);
-  const wanted = field.localName === "input" ? fitting(field as HTMLInputElement, value) : value;
+  const wanted = tagOf(field) === "input" ? fitting(field as HTMLInputElement, value) : value;
   if (!focusOn(field) && !editableOf(field)) throw new Refusal("it does not take the focus");
   mustBeStill();
   if (textOf(field) !== wanted) {

@@ -1,7 +1,24 @@
 /** Who has the focus, who can have it, and who would be next. Focus moves as a pointer or Tab would move it. */
 
-import { isMatch } from "../dom";
+import {
+  activeIn,
+  blur,
+  bodyOf,
+  focus,
+  isBefore,
+  isElement,
+  isMatch,
+  listen,
+  ownerOf,
+  type Root,
+  rootOf,
+  shadowOf,
+  styleOf,
+  tabIndexOf,
+  unlisten,
+} from "../dom";
 import { contentOf, documentOf, isFrame, parentOf } from "../frames";
+import { natives } from "../natives";
 import { isOwn } from "../visible";
 import { emitChange, viewOf } from "./events";
 
@@ -14,13 +31,10 @@ const typedInto = new WeakMap<Element, string>();
 
 /** The element that keys go to, however deep it lies. Null where that is the chat, or nothing. */
 export function focused(document: Document): Element | null {
-  let at: Element | null = document.activeElement;
+  let at: Element | null = activeIn(document);
   for (;;) {
-    const inside: Element | null | undefined = at?.shadowRoot
-      ? at.shadowRoot.activeElement
-      : at && isFrame(at)
-        ? documentOf(at)?.activeElement
-        : null;
+    const root: Root | null = at && (shadowOf(at) ?? (isFrame(at) ? documentOf(at) : null));
+    const inside: Element | null = root && activeIn(root);
     if (!inside) break;
     at = inside;
   }
@@ -31,24 +45,25 @@ export function focused(document: Document): Element | null {
 /** Focus moves to the nearest element around the target that can have it, as after the press of a button. */
 export function focusByPointer(target: Element): void {
   for (let at: Element | null = target; at; at = parentOf(at)) {
-    if (at.ownerDocument !== target.ownerDocument) break;
+    if (ownerOf(at) !== ownerOf(target)) break;
     if (!canHaveFocus(at)) continue;
     if (hasFocus(at) || focusOn(at)) return;
   }
-  const before = focused(target.ownerDocument);
-  if (before && before !== target.ownerDocument.body) {
+  const before = focused(ownerOf(target));
+  if (before && before !== bodyOf(ownerOf(target))) {
     commit(before);
-    (before as HTMLElement).blur();
+    blur(before);
   }
 }
 
 /** Whether the element has the focus now. */
 export function focusOn(element: Element): boolean {
   if (hasFocus(element)) return true;
-  const before = focused(element.ownerDocument);
+  const before = focused(ownerOf(element));
   if (before) commit(before);
-  (element as HTMLElement).focus({ preventScroll: true });
-  return hasFocus(element) || (element.shadowRoot?.activeElement ?? null) !== null;
+  focus(element);
+  const shadow = shadowOf(element);
+  return hasFocus(element) || (shadow !== null && activeIn(shadow) !== null);
 }
 
 /** Where Tab would lead from here, or Shift+Tab. */
@@ -58,9 +73,7 @@ export function nextOf(from: Element | null, document: Document, isBack: boolean
   const at = from ? all.indexOf(from) : -1;
   if (at >= 0) return all[(at + (isBack ? all.length - 1 : 1)) % all.length] ?? null;
   // From something that is no stop itself: the next one after it in the document.
-  const after = from
-    ? all.findIndex((each) => from.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING)
-    : 0;
+  const after = from ? all.findIndex((each) => isBefore(from, each)) : 0;
   const next = Math.max(after, 0);
   return all[isBack ? (next + all.length - 1) % all.length : next] ?? null;
 }
@@ -69,49 +82,48 @@ export function nextOf(from: Element | null, document: Document, isBack: boolean
 export function typing(field: Element, before: string): void {
   if (typedInto.has(field)) return;
   typedInto.set(field, before);
-  field.addEventListener("change", () => typedInto.delete(field), { once: true });
+  listen(field, "change", () => typedInto.delete(field), { once: true });
   // Whoever else moves the focus: from the window the news comes before any of the page's listeners hears of the blur.
   const view = viewOf(field);
-  const onBlur = (event: FocusEvent) => {
+  const onBlur = (event: Event) => {
     if (event.composedPath()[0] !== field) return;
-    view.removeEventListener("blur", onBlur, true);
+    unlisten(view, "blur", onBlur, true);
     commit(field);
   };
-  view.addEventListener("blur", onBlur, true);
+  listen(view, "blur", onBlur, true);
 }
 
 /** The field is left, or sent: what was typed is what it holds now. */
 export function commit(field: Element): void {
   const before = typedInto.get(field);
   typedInto.delete(field);
-  if (before !== undefined && before !== (field as HTMLInputElement).value) emitChange(field);
+  if (before !== undefined && before !== natives().value(field as HTMLInputElement)) emitChange(field);
 }
 
 function hasFocus(element: Element): boolean {
-  return (element.getRootNode() as Document | ShadowRoot).activeElement === element;
+  return activeIn(rootOf(element)) === element;
 }
 
 function canHaveFocus(element: Element): boolean {
-  return element.matches(FOCUSABLE) && !element.matches(":disabled");
+  return isMatch(element, FOCUSABLE) && !isMatch(element, ":disabled");
 }
 
 function tabbable(document: Document): Element[] {
   const found: Element[] = [];
-  collect(document.body, found, { left: MOST });
+  collect(bodyOf(document), found, { left: MOST });
   const stops = found.filter((each) => !isOtherRadio(each, found));
-  const order = (each: Element) => (each as HTMLElement).tabIndex || Number.MAX_SAFE_INTEGER;
+  const order = (each: Element) => tabIndexOf(each) || Number.MAX_SAFE_INTEGER;
   return stops.sort((one, other) => order(one) - order(other));
 }
 
 function collect(element: Element, found: Element[], budget: { left: number }): void {
   if (budget.left-- <= 0 || isOwn(element) || isMatch(element, "[inert]")) return;
-  const view = viewOf(element);
-  if (!view || view.getComputedStyle(element).display === "none") return;
-  if (canHaveFocus(element) && (element as HTMLElement).tabIndex >= 0 && !isFrame(element)) {
-    if (view.getComputedStyle(element).visibility === "visible") found.push(element);
+  const style = styleOf(element);
+  if (!style || style.display === "none") return;
+  if (canHaveFocus(element) && tabIndexOf(element) >= 0 && !isFrame(element)) {
+    if (style.visibility === "visible") found.push(element);
   }
-  for (const inside of contentOf(element))
-    if (inside.nodeType === 1) collect(inside as Element, found, budget);
+  for (const inside of contentOf(element)) if (isElement(inside)) collect(inside as Element, found, budget);
 }
 
 /** Of a group of radios, Tab stops at the chosen one only. */

@@ -3,10 +3,21 @@
  * elements would be shown, and acts on those as if the pointer were there.
  */
 
-import { isMatch } from "../dom";
+import {
+  attributeOf,
+  hasAttribute,
+  hasBox,
+  isMatch,
+  isShown,
+  ownerOf,
+  type Root,
+  rootOf,
+  sheetsOf,
+  styleOf,
+  topElementOf,
+} from "../dom";
 import { parentOf } from "../frames";
 import { isVisible } from "../visible";
-import { viewOf } from "./events";
 
 /** Selectors, without the hovering, of what is shown under the pointer: by which of the two properties. */
 interface Selectors {
@@ -33,7 +44,7 @@ export function isShownByHover(element: Element): boolean {
 
 /** The rules that show something under the pointer, for as long as the page stands still. */
 export class HoverRules {
-  readonly #selectors = new Map<Node, { display: string; visibility: string }>();
+  readonly #selectors = new Map<Root, { display: string; visibility: string }>();
   readonly #shown = new Map<Element, boolean>();
 
   /** Whether they show this element, which is hidden now. */
@@ -47,24 +58,23 @@ export class HoverRules {
   }
 
   #shows(element: Element): boolean {
-    if (element.hasAttribute("hidden") || element.getAttribute("aria-hidden") === "true") return false;
+    if (hasAttribute(element, "hidden") || attributeOf(element, "aria-hidden") === "true") return false;
     const around = parentOf(element);
-    const parent = around?.ownerDocument === element.ownerDocument ? around : null;
-    const { display, visibility } = this.#of(element.getRootNode());
-    const style = display || visibility || !parent ? viewOf(element)?.getComputedStyle(element) : null;
+    const parent = around && ownerOf(around) === ownerOf(element) ? around : null;
+    const { display, visibility } = this.#of(rootOf(element));
+    const style = display || visibility || !parent ? styleOf(element) : null;
     if (style?.display === "none")
       return matches(element, display) && (!parent || isVisible(parent) || this.show(parent));
     if (style && style.visibility !== "visible" && matches(element, visibility))
-      return !parent || parent.checkVisibility() || this.show(parent);
+      return !parent || hasBox(parent) || this.show(parent);
     // What hides it is further out, or nothing that the pointer would change.
-    return parent !== null && !parent.checkVisibility({ visibilityProperty: true }) && this.show(parent);
+    return parent !== null && !isShown(parent) && this.show(parent);
   }
 
-  #of(root: Node): { display: string; visibility: string } {
+  #of(root: Root): { display: string; visibility: string } {
     let selectors = this.#selectors.get(root);
     if (!selectors) {
-      const { styleSheets, adoptedStyleSheets } = root as Document | ShadowRoot;
-      const read = [...(styleSheets ?? []), ...(adoptedStyleSheets ?? [])].map(selectorsOf);
+      const read = sheetsOf(root).map(selectorsOf);
       selectors = {
         display: read.flatMap((each) => each.display).join(", "),
         visibility: read.flatMap((each) => each.visibility).join(", "),
@@ -142,7 +152,7 @@ function parts(selector: string, between: string): string[] {
 
 function isSound(selector: string): boolean {
   try {
-    document.createDocumentFragment().querySelector(selector);
+    isMatch(topElementOf(document), selector);
     return true;
   } catch {
     return false;

@@ -1,5 +1,6 @@
 /** A pointer as pages know it: it comes over an element, is pressed, moves the focus, is let go, and clicks. */
 
+import { bodyOf, isConnected, ownerOf } from "../dom";
 import { contains, parentOf } from "../frames";
 import type { Aim } from "./aim";
 import { emit } from "./events";
@@ -19,7 +20,7 @@ export function moveTo({ target, x, y }: Aim): void {
   const at = { clientX: x, clientY: y, screenX: x, screenY: y, button: -1, buttons: 0 };
   if (before !== target) {
     for (const family of ["pointer", "mouse"] as const) {
-      if (before?.isConnected) leave(before, target, family, at);
+      if (before && isConnected(before)) leave(before, target, family, at);
       enter(target, before, family, at);
     }
     under = new WeakRef(target);
@@ -43,7 +44,7 @@ export function clickAt({ target, x, y }: Aim, times = 1, mustBeStill = () => {}
     if (count === 1) orLetGo(target, detail, mustBeStill);
     tell(target, "pointerup", { ...at, buttons: 0 });
     if (wantsMouse) tell(target, "mouseup", { ...detail, buttons: 0 });
-    if (!target.isConnected || (count === 1 && !holds(mustBeStill))) return;
+    if (!isConnected(target) || (count === 1 && !holds(mustBeStill))) return;
     emit(target, "PointerEvent", "click", { ...BUBBLING, ...POINTER, ...detail, buttons: 0 });
   }
   if (times === 2) emit(target, "MouseEvent", "dblclick", { ...BUBBLING, ...at, detail: 2, buttons: 0 });
@@ -53,7 +54,7 @@ function orLetGo(target: Element, at: Init, mustBeStill: () => void): void {
   try {
     mustBeStill();
   } catch (problem) {
-    const { body } = target.ownerDocument;
+    const body = bodyOf(ownerOf(target));
     tell(body, "pointerup", { ...at, buttons: 0 });
     tell(body, "mouseup", { ...at, buttons: 0 });
     throw problem;
@@ -86,7 +87,7 @@ function enter(to: Element, from: Element | null, family: "pointer" | "mouse", a
   tell(to, `${family}over`, { ...at, relatedTarget: from });
   const entered: Element[] = [];
   for (let into: Element | null = to; into && !(from && contains(into, from)); into = parentOf(into)) {
-    if (into.ownerDocument !== to.ownerDocument) break;
+    if (ownerOf(into) !== ownerOf(to)) break;
     entered.unshift(into);
   }
   for (const into of entered) tell(into, `${family}enter`, { ...at, relatedTarget: from, ...ITS_OWN });

@@ -1,8 +1,10 @@
 /** A key, with everything that pages and browsers do about it: a script's keys do nothing by themselves. */
 
+import { topmost } from "../dialogs";
+import { allIn, bareCopy, bodyOf, isMatch, ownerOf, rootOf, tagOf } from "../dom";
 import { natives } from "../natives";
 import { roleOf } from "../roles";
-import { isDisabled, isVisible } from "../visible";
+import { isDisabled, isOwn, isVisible } from "../visible";
 import { emitBeforeInput, emitChange, emitInput, viewOf } from "./events";
 import { commit, focused, focusOn, nextOf, typing } from "./focus";
 import { emitKey, type Key } from "./keys";
@@ -27,18 +29,18 @@ const STEPS: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowLeft: -1, Ar
 /** Whether this key, pressed in this element, would change what the element holds. */
 export function changesValue(target: Element, key: Key): boolean {
   if (key.key === "Tab" || key.key === "Escape" || key.key === "Enter") return false;
-  return isTyped(target) || /^(input|select|textarea)$/.test(target.localName);
+  return isTyped(target) || /^(input|select|textarea)$/.test(tagOf(target));
 }
 
 /** Press and let go of a key where the focus is. */
 export function press(document: Document, key: Key): void {
-  const target = focused(document) ?? document.body;
+  const target = focused(document) ?? bodyOf(document);
   const isLetDown = emitKey(target, "keydown", key);
   const isDone = isLetDown && onKeyDown(target, key);
   const types = key.text !== "" || key.key === "Enter";
   if (isLetDown && !isDone && types && emitKey(target, "keypress", key)) onKeyPress(target, key);
   // The key comes up where the focus is by then.
-  const there = focused(document) ?? document.body;
+  const there = focused(document) ?? bodyOf(document);
   if (emitKey(there, "keyup", key) && isLetDown && there === target) onKeyUp(target, key);
 }
 
@@ -56,7 +58,7 @@ function onKeyDown(target: Element, key: Key): boolean {
       if (isTyped(target) && !isReadOnly(target)) deleteText(target, key.key === "Delete");
       return true;
     case "Enter":
-      if (!target.matches("a[href], area[href]")) return false;
+      if (!isMatch(target, "a[href], area[href]")) return false;
       clickByKey(target);
       return true;
     default:
@@ -73,23 +75,23 @@ function onKeyPress(target: Element, key: Key): void {
     enter(target);
   } else if (isTyped(target)) {
     if (!isReadOnly(target)) insertText(target, key.text);
-  } else if (target.localName === "select") {
+  } else if (tagOf(target) === "select") {
     chooseByLetter(target as HTMLSelectElement, key.text);
-  } else if (key.key === " " && !target.matches(SPACE_CLICKS)) {
+  } else if (key.key === " " && !isMatch(target, SPACE_CLICKS)) {
     scrollByKey(target, "PageDown");
   }
 }
 
 function onKeyUp(target: Element, key: Key): void {
-  if (key.key === " " && target.matches(SPACE_CLICKS) && !isDisabled(target)) clickByKey(target);
+  if (key.key === " " && isMatch(target, SPACE_CLICKS) && !isDisabled(target)) clickByKey(target);
 }
 
 function enter(target: Element): void {
-  if (target.matches(ENTER_CLICKS)) {
+  if (isMatch(target, ENTER_CLICKS)) {
     clickByKey(target);
-  } else if (target.localName === "textarea" || (!isTextField(target) && isTyped(target))) {
+  } else if (tagOf(target) === "textarea" || (!isTextField(target) && isTyped(target))) {
     if (!isReadOnly(target)) breakLine(target);
-  } else if (target.localName === "input") {
+  } else if (tagOf(target) === "input") {
     if (isTextField(target)) emitBeforeInput(target, "insertLineBreak", null);
     commit(target);
     submit(target as HTMLInputElement);
@@ -103,21 +105,21 @@ function submit(field: HTMLInputElement): void {
   const parts = natives().elementsOf(form);
   const button = parts.find(isSending);
   if (button) {
-    if (!button.matches(":disabled")) clickByKey(button);
+    if (!isMatch(button, ":disabled")) clickByKey(button);
     return;
   }
-  if (parts.filter((each) => each.localName === "input" && isTextField(each)).length <= 1)
+  if (parts.filter((each) => tagOf(each) === "input" && isTextField(each)).length <= 1)
     natives().requestSubmit(form);
 }
 
 function isSending(element: Element): boolean {
   const { type } = element as HTMLInputElement;
-  if (element.localName === "button") return type === "submit";
-  return element.localName === "input" && (type === "submit" || type === "image");
+  if (tagOf(element) === "button") return type === "submit";
+  return tagOf(element) === "input" && (type === "submit" || type === "image");
 }
 
 function tab(target: Element, isBack: boolean): void {
-  const next = nextOf(target === target.ownerDocument.body ? null : target, target.ownerDocument, isBack);
+  const next = nextOf(target === bodyOf(ownerOf(target)) ? null : target, ownerOf(target), isBack);
   if (!next) return;
   commit(target);
   if (focusOn(next) && isTextField(next)) next.select();
@@ -125,19 +127,24 @@ function tab(target: Element, isBack: boolean): void {
 
 function leave(target: Element): void {
   const { document } = viewOf(target);
-  const popover = [...document.querySelectorAll<HTMLElement>("[popover]:popover-open")].at(-1);
+  const popover = topmost(othersIn(document, "[popover]:popover-open") as HTMLElement[]);
   if (popover && popover.popover !== "manual") {
     popover.hidePopover();
     return;
   }
-  const dialog = [...document.querySelectorAll<HTMLDialogElement>("dialog:modal")].filter(isVisible).at(-1);
+  const dialog = topmost(othersIn(document, "dialog:modal").filter(isVisible) as HTMLDialogElement[]);
   if (dialog) {
     if (typeof dialog.requestClose === "function") dialog.requestClose();
     else dialog.close();
     return;
   }
-  if (target.localName === "input" && (target as HTMLInputElement).type === "search")
+  if (tagOf(target) === "input" && (target as HTMLInputElement).type === "search")
     clear(target as HTMLInputElement);
+}
+
+/** Those of the page, not of the chat. */
+function othersIn(document: Document, selector: string): Element[] {
+  return allIn(document, selector).filter((each) => !isOwn(each));
 }
 
 function clear(field: HTMLInputElement): void {
@@ -151,9 +158,9 @@ function clear(field: HTMLInputElement): void {
 /** Arrows and their like: through radios, options, numbers, text; else they scroll. */
 function move(target: Element, key: Key): boolean {
   const input = target as HTMLInputElement;
-  const isInput = target.localName === "input";
+  const isInput = tagOf(target) === "input";
   if (isInput && input.type === "radio") moveRadio(input, STEPS[key.key] ?? 0);
-  else if (target.localName === "select") moveOption(target as HTMLSelectElement, key.key);
+  else if (tagOf(target) === "select") moveOption(target as HTMLSelectElement, key.key);
   else if (isInput && (input.type === "range" || input.type === "number")) step(input, key.key);
   else if (isTyped(target)) {
     if (/^(ArrowLeft|ArrowRight|Home|End)$/.test(key.key)) moveCaret(target, key.key as "Home");
@@ -163,8 +170,8 @@ function move(target: Element, key: Key): boolean {
 }
 
 function moveRadio(radio: HTMLInputElement, by: number): void {
-  const root = radio.getRootNode() as Document | ShadowRoot;
-  const group = [...root.querySelectorAll<HTMLInputElement>("input[type=radio]")].filter(
+  const root = rootOf(radio);
+  const group = (allIn(root, "input[type=radio]") as HTMLInputElement[]).filter(
     (each) => each.name === radio.name && each.form === radio.form && !isDisabled(each) && isVisible(each),
   );
   if (by === 0 || group.length < 2 || !radio.name) return;
@@ -175,7 +182,7 @@ function moveRadio(radio: HTMLInputElement, by: number): void {
 }
 
 function moveOption(select: HTMLSelectElement, key: string): void {
-  const free = [...select.options].filter((each) => !each.disabled && !each.closest("optgroup")?.disabled);
+  const free = [...select.options].filter((each) => !isMatch(each, ":disabled"));
   const at = free.findIndex((each) => each.selected);
   const to = key === "Home" ? 0 : key === "End" ? free.length - 1 : at + (STEPS[key] ?? 0);
   take(select, free[Math.min(Math.max(to, 0), free.length - 1)]);
@@ -217,7 +224,7 @@ function stepped(
   before: string,
   by: { isUp: boolean; isDown: boolean; key: string },
 ): string {
-  const probe = input.cloneNode() as HTMLInputElement;
+  const probe = bareCopy(input);
   natives().setValue(probe, before);
   // Of a slider a page is a tenth of it.
   const wide = input.type === "range" && by.key.startsWith("Page") ? 10 : 1;

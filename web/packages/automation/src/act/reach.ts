@@ -1,8 +1,9 @@
 /** Whether something may be acted on, and how it is reached. What stands against it is a Refusal with the reason. */
 
-import { isMatch } from "../dom";
+import { attributeOf, hasAttribute, isMatch } from "../dom";
 import { parentOf } from "../frames";
 import type { Refs } from "../refs";
+import { drawn, untilFirst } from "../settle";
 import type { Known } from "../types";
 import { isDisabled, isOwn, isVisible } from "../visible";
 import { type Aim, aimAt, bringIntoView } from "./aim";
@@ -33,7 +34,7 @@ export async function reached(
 ): Promise<{ known: Known; aim: Aim }> {
   const { element } = resolve(refs, ref);
   mustBeUsable(element);
-  if (isVisible(element) && bringIntoView(element)) await drawn(element);
+  if (isVisible(element) && bringIntoView(element)) await untilFirst(drawn(viewOf(element)));
   unlessStopped(signal);
   // Nothing else runs between this and the first event: what was found is what is acted on.
   const known = resolve(refs, ref);
@@ -60,16 +61,10 @@ export function line(known: Known): string {
 function whyDisabled(element: Element): string {
   for (let at: Element | null = element; at; at = parentOf(at)) {
     const whose = at === element ? "it" : `the ${described(at)} around it`;
-    if (at.hasAttribute("inert"))
+    if (hasAttribute(at, "inert"))
       return `${whose} is inert: something else on the page must be dealt with first`;
-    if (at.getAttribute("aria-disabled") === "true" || isMatch(at, ":disabled"))
+    if (attributeOf(at, "aria-disabled") === "true" || isMatch(at, ":disabled"))
       return `${whose} is disabled`;
   }
   return "it is disabled";
-}
-
-function drawn(element: Element): Promise<unknown> {
-  const view = viewOf(element);
-  const frames = new Promise((done) => view.requestAnimationFrame(() => view.requestAnimationFrame(done)));
-  return Promise.race([frames, new Promise((done) => setTimeout(done, 100))]);
 }

@@ -1,5 +1,6 @@
 /** Why something is not done. Thrown inside, told as an outcome. */
 
+import { tagOf } from "../dom";
 import { nameOf } from "../names";
 import { roleOf } from "../roles";
 import { quoted } from "../text";
@@ -20,7 +21,7 @@ export function unlessStopped(signal: AbortSignal | undefined): void {
 
 /** An element in words: `button "Save"`. */
 export function described(element: Element): string {
-  const what = roleOf(element) || element.localName;
+  const what = roleOf(element) || tagOf(element);
   const name = nameOf(element);
   return name ? `${what} ${quoted(name, 60)}` : what;
 }

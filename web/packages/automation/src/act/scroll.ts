@@ -1,7 +1,16 @@
 /** Further up or down, in the page or in a part of it that scrolls by itself. */
 
+import {
+  ownerOf,
+  scrollBy,
+  scrollIntoView,
+  scrollingElementOf,
+  scrollOf,
+  scrollTo,
+  styleOf,
+  topElementOf,
+} from "../dom";
 import { parentOf } from "../frames";
-import { viewOf } from "./events";
 import { Refusal } from "./refusal";
 
 const WAYS = ["top", "bottom", "up", "down", "left", "right"] as const;
@@ -13,15 +22,15 @@ export const WAYS_TO_SCROLL: readonly string[] = WAYS;
 export function scroll(document: Document, element: Element | null, to: string | null): string {
   if (to === null) {
     if (!element) throw new Refusal(`expected \`ref\`, or \`to\` as one of ${WAYS.join(", ")}`);
-    element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
+    scrollIntoView(element, { block: "center", inline: "nearest", behavior: "instant" });
     return "brought into view";
   }
   if (!isWay(to))
     throw new Refusal(`expected \`to\` as one of ${WAYS.join(", ")}; found "${to.slice(0, 40)}"`);
-  const scrolled = scrollerOf(document, element, to === "left" || to === "right");
-  const [left, top] = [scrolled.scrollLeft, scrolled.scrollTop];
-  scrolled.scrollTo({ ...goal(scrolled, to), behavior: "instant" });
-  const isMoved = scrolled.scrollLeft !== left || scrolled.scrollTop !== top;
+  const scrolled = nearestScroller(document, element, to === "left" || to === "right");
+  const { left, top } = scrollOf(scrolled);
+  scrollTo(scrolled, { ...goal(scrolled, to), behavior: "instant" });
+  const isMoved = scrollOf(scrolled).left !== left || scrollOf(scrolled).top !== top;
   return isMoved ? `scrolled ${to}, ${position(scrolled)}` : `nothing moved: ${position(scrolled)}`;
 }
 
@@ -37,10 +46,10 @@ export function scrollByKey(target: Element, key: string): void {
     End: [0, Number.POSITIVE_INFINITY],
   };
   const [x, y] = ways[key] ?? [0, 0];
-  const scrolled = scrollerOf(target.ownerDocument, target, x !== 0);
-  const down = Math.abs(y) < 1 ? y * scrolled.clientHeight : y;
-  const most = scrolled.scrollHeight;
-  scrolled.scrollBy({ left: x, top: Math.min(Math.max(down, -most), most), behavior: "instant" });
+  const scrolled = nearestScroller(ownerOf(target), target, x !== 0);
+  const { height: most, shownHeight } = scrollOf(scrolled);
+  const down = Math.abs(y) < 1 ? y * shownHeight : y;
+  scrollBy(scrolled, { left: x, top: Math.min(Math.max(down, -most), most), behavior: "instant" });
 }
 
 function isWay(text: string): text is Way {
@@ -48,37 +57,39 @@ function isWay(text: string): text is Way {
 }
 
 /** The nearest around it that can move that way; else the page. */
-function scrollerOf(document: Document, element: Element | null, isAcross: boolean): Element {
+function nearestScroller(document: Document, element: Element | null, isAcross: boolean): Element {
   for (let at = element; at; at = parentOf(at)) {
-    const room = isAcross ? at.scrollWidth - at.clientWidth : at.scrollHeight - at.clientHeight;
-    const style = viewOf(at).getComputedStyle(at);
-    if (room > 1 && /auto|scroll/.test(isAcross ? style.overflowX : style.overflowY)) return at;
+    const { width, shownWidth, height, shownHeight } = scrollOf(at);
+    const style = styleOf(at);
+    const way = (isAcross ? style?.overflowX : style?.overflowY) ?? "";
+    if ((isAcross ? width - shownWidth : height - shownHeight) > 1 && /auto|scroll/.test(way)) return at;
   }
-  return document.scrollingElement ?? document.documentElement;
+  return scrollingElementOf(document) ?? topElementOf(document);
 }
 
 function goal(scrolled: Element, to: Way): { left: number; top: number } {
-  const { scrollLeft: left, scrollTop: top, scrollHeight, clientHeight, clientWidth } = scrolled;
+  const { left, top, height, shownHeight, shownWidth } = scrollOf(scrolled);
   switch (to) {
     case "top":
       return { left, top: 0 };
     case "bottom":
-      return { left, top: scrollHeight };
+      return { left, top: height };
     case "up":
-      return { left, top: top - clientHeight * 0.8 };
+      return { left, top: top - shownHeight * 0.8 };
     case "down":
-      return { left, top: top + clientHeight * 0.8 };
+      return { left, top: top + shownHeight * 0.8 };
     case "left":
-      return { left: left - clientWidth * 0.8, top };
+      return { left: left - shownWidth * 0.8, top };
     case "right":
-      return { left: left + clientWidth * 0.8, top };
+      return { left: left + shownWidth * 0.8, top };
   }
 }
 
-function position({ scrollTop, scrollHeight, clientHeight }: Element): string {
-  const room = scrollHeight - clientHeight;
+function position(scrolled: Element): string {
+  const { top, height, shownHeight } = scrollOf(scrolled);
+  const room = height - shownHeight;
   if (room <= 1) return "all of it is in view";
-  if (scrollTop <= 1) return "now at the top";
-  if (scrollTop >= room - 1) return "now at the bottom";
-  return `now at ${Math.round((100 * scrollTop) / room)} % of it`;
+  if (top <= 1) return "now at the top";
+  if (top >= room - 1) return "now at the bottom";
+  return `now at ${Math.round((100 * top) / room)} % of it`;
 }

@@ -1,5 +1,16 @@
 /** Text goes in and out of fields here, at the caret, with the events of somebody who types. */
 
+import {
+  attributeOf,
+  createTextNode,
+  execCommand,
+  isInEditable,
+  isInside,
+  ownerOf,
+  parentElementOf,
+  shownText,
+  tagOf,
+} from "../dom";
 import { natives } from "../natives";
 import { isEditable } from "../roles";
 import { emitBeforeInput, emitInput, viewOf } from "./events";
@@ -19,18 +30,18 @@ export function isTyped(element: Element): boolean {
 }
 
 export function isTextField(element: Element): element is TextField {
-  if (element.localName === "textarea") return true;
-  return element.localName === "input" && !NOT_TYPED.has((element as HTMLInputElement).type);
+  if (tagOf(element) === "textarea") return true;
+  return tagOf(element) === "input" && !NOT_TYPED.has((element as HTMLInputElement).type);
 }
 
 export function isReadOnly(element: Element): boolean {
-  return (element as HTMLInputElement).readOnly === true || element.getAttribute("aria-readonly") === "true";
+  return (element as HTMLInputElement).readOnly === true || attributeOf(element, "aria-readonly") === "true";
 }
 
 /** The whole that is edited, for an element anywhere in it. */
 export function editableOf(element: Element): HTMLElement | null {
-  if (!(element as HTMLElement).isContentEditable) return null;
-  for (let at: Element | null = element; at; at = at.parentElement)
+  if (!isInEditable(element)) return null;
+  for (let at: Element | null = element; at; at = parentElementOf(at))
     if (isEditable(at)) return at as HTMLElement;
   return null;
 }
@@ -38,8 +49,7 @@ export function editableOf(element: Element): HTMLElement | null {
 /** What the field holds. */
 export function textOf(element: Element): string {
   const editable = editableOf(element);
-  // biome-ignore lint/performance/useDomNodeTextContent: lines are what is seen as lines.
-  if (editable) return editable.innerText.replace(/\n$/, "");
+  if (editable) return shownText(editable).replace(/\n$/, "");
   return natives().value(element as TextField);
 }
 
@@ -116,19 +126,19 @@ function edit(element: Element, inputType: string, data: string | null): boolean
 
 /** The browser's own editing keeps the structure of what is edited, and says `input` itself. */
 function editRich(editable: HTMLElement, inputType: string, data: string | null): boolean {
-  const document = editable.ownerDocument;
+  const document = ownerOf(editable);
   const selection = selectionOf(editable);
   if (!selection) return false;
-  if (!selection.anchorNode || !editable.contains(selection.anchorNode)) {
+  if (!selection.anchorNode || !isInside(editable, selection.anchorNode)) {
     selection.selectAllChildren(editable);
     selection.collapseToEnd();
   }
   const command =
     { deleteContentBackward: "delete", deleteContentForward: "forwardDelete" }[inputType] ?? inputType;
-  if (document.execCommand(command, false, data ?? undefined)) return true;
+  if (execCommand(document, command, false, data ?? undefined)) return true;
   const range = selection.getRangeAt(0);
   range.deleteContents();
-  if (data) range.insertNode(document.createTextNode(data));
+  if (data) range.insertNode(createTextNode(document, data));
   range.collapse(false);
   emitInput(editable, inputType, data);
   return true;

@@ -1,5 +1,6 @@
 /** What a field of some kind can hold, found out without touching it. */
 
+import { attributeOf, created, ownerOf } from "../dom";
 import { natives } from "../natives";
 import { Refusal } from "./refusal";
 
@@ -19,10 +20,10 @@ export function fitting(input: HTMLInputElement, value: string): string {
   const form = FORMS[input.type];
   if (!form) return value;
   if (value === "" && input.type !== "range" && input.type !== "color") return value;
-  const probe = input.ownerDocument.createElement("input");
+  const probe = created(ownerOf(input), "input");
   probe.type = input.type;
   for (const name of ["min", "max", "step"]) {
-    const bound = input.getAttribute(name);
+    const bound = attributeOf(input, name);
     if (bound !== null) probe.setAttribute(name, bound);
   }
   natives().setValue(probe, value.trim());

@@ -1,0 +1,72 @@
+"""A page of four times the elements takes about four times as long to see."""
+
+from collections.abc import AsyncGenerator
+from statistics import median
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, CDPSession, Page
+from tests.http.browsing import browser, needs_chromium
+from tests.web.bundles import needs_web
+from tests.web.see import shown
+
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+SMALL, LARGE = 2_000, 8_000
+MOST = 6
+ROUNDS = 5
+
+# Markup for each number, and of how many elements: in ways that once made a look quadratic.
+KINDS = {
+    "fields without labels": ("<p><input value=${n}></p>", 2),
+    "fields with labels": ("<p><label for=f${n}>Field ${n}</label><input id=f${n}></p>", 3),
+    "rows": ("<table><tr><td>Row ${n}</td><td><input></td><td><button>Edit</button></td></tr></table>", 8),
+    "cards": ("<div class=card><h3>Mug ${n}</h3><p>Blue</p><button>Add</button></div>", 4),
+    "namesakes": ("<span>Word</span><button>Add</button>", 2),
+    "secrets": ("<p><input type=password value=secret${n}></p>", 2),
+    "boxes": ("<label><input type=checkbox style='display: none'>Box ${n}</label>", 2),
+}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def chromium() -> AsyncGenerator[Browser]:
+    async with browser() as started:
+        yield started
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_four_times_the_elements_take_about_four_times_as_long(chromium: Browser, kind: str):
+    markup, elements = KINDS[kind]
+    async with shown(chromium, "<!doctype html>") as page:
+        clock = await page.context.new_cdp_session(page)
+        await asked(clock, "Performance.enable", timeDomain="threadTicks")
+        rounds = [
+            [await looked(page, clock, markup, size // elements) for size in (SMALL, LARGE)] for _ in range(ROUNDS)
+        ]
+        await clock.detach()
+    ratio = median(large / small for small, large in rounds)
+    print(f"\n{kind}: {ratio:.1f} ×")
+    assert ratio < MOST
+
+
+async def looked(page: Page, clock: CDPSession, markup: str, count: int) -> float:
+    """What one look at such a page takes, of the processor's time: the machine may be busy with other things."""
+    fill = f"(count) => {{ document.body.innerHTML = Array.from({{ length: count }}, (_, n) => `{markup}`).join('') }}"
+    await page.evaluate(fill, count)
+    await page.evaluate("automation.getPageState()")
+    # Makes the browser forget what it found out about labels.
+    await page.evaluate("() => { document.body.append(document.createElement('label')) }")
+    before = await spent(clock)
+    await page.evaluate("() => { automation.getPageState() }")
+    return await spent(clock) - before
+
+
+async def spent(clock: CDPSession) -> float:
+    answer = await asked(clock, "Performance.getMetrics")
+    return next(each["value"] for each in answer["metrics"] if each["name"] == "ThreadTime")
+
+
+async def asked(clock: CDPSession, method: str, **params: str) -> dict[str, Any]:
+    answer = await clock.send(method, params)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return cast("dict[str, Any]", answer)
