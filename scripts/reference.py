@@ -117,6 +117,8 @@ HTTP_CODES: Final = {
     "timeout": "408: the head or the body of the request did not come in time",
     "thread_busy": "409: the thread has an open run; with `runId` and `approvals`",
     "idempotency_mismatch": "409: the key was used for another body",
+    "document_changed": "409: the runbook is not the one that was read; read it again",
+    "needs_decision": "409: a block of the runbook stopped it; say whether it is tried again or passed over",
     "run_exists": "409: the run of the key was erased",
     "too_large": "413: the body is larger than 1 MiB",
     "rate_limited": "429: `Retry-After` says when to come again",

@@ -28,10 +28,11 @@ from pollux.asgi.listening import is_loopback, listening
 from pollux.asgi.openapi import document_of
 from pollux.asgi.visits import Visits
 from pollux.bootstrap import seal_keys
-from pollux.config import Settings
+from pollux.config import Settings, load_project
 from pollux.core.frozen import frozen
 from pollux.engine.engine import Engine
 from pollux.http import table as http_table
+from pollux.http.idempotency import begin_once
 from pollux.http.runtime import Runtime, as_it_is
 from pollux.http.shapes import ErrorAnswer
 from pollux.page import table as page_table
@@ -42,18 +43,28 @@ from pollux.page.table import PageDoor
 from pollux.service import GRACE_SECONDS, Service, running_service
 
 if TYPE_CHECKING:
+    from pollux.runbooks.http.runtime import RunbookRuntime
+    from pollux.runbooks.runtime import Runbooks
     from pollux.tools.google.account import Google
 
 COLLECT = (5_000, 20, 20)
 """How seldom garbage is looked for: hundreds of streams make much that is no garbage, and everybody waits meanwhile."""
-ENDPOINTS = (*http_table.ENDPOINTS, *page_table.ENDPOINTS)
-"""Every route of every door."""
+OPEN = (*http_table.ENDPOINTS, *page_table.ENDPOINTS)
+"""Every route of the doors that are there without being asked for."""
+
+
+def endpoints() -> tuple[Endpoint, ...]:
+    """Every route of every door, also of those that are closed here: the document is the same everywhere."""
+    # Where no runbooks are served, nothing of them is loaded until somebody wants to know of every route.
+    from pollux.runbooks.http import table as runbook_table
+
+    return (*OPEN, *runbook_table.ENDPOINTS)
 
 
 @cache
 def document() -> str:
     """What there is, as OpenAPI. `schema/openapi.json` is that text."""
-    return document_of(ENDPOINTS, ErrorAnswer)
+    return document_of(endpoints(), ErrorAnswer)
 
 
 async def _answer_document(runtime: object, call: Call) -> Response:
@@ -63,7 +74,7 @@ async def _answer_document(runtime: object, call: Call) -> Response:
 DOCUMENT = Endpoint(
     method="GET", path="/openapi.json", handler=_answer_document, public=True, summary="What there is, as OpenAPI"
 )
-PUBLIC = frozenset(endpoint.path for endpoint in (*ENDPOINTS, DOCUMENT) if endpoint.public)
+PUBLIC = frozenset(endpoint.path for endpoint in (*OPEN, DOCUMENT) if endpoint.public)
 
 
 @frozen
@@ -83,12 +94,35 @@ async def running_app(
     async with _verifier(settings) as jwt:
         # Before the engine: every key there is has been made by the time anything is written.
         authority = authority_of(settings, credentials.tokens, jwt=jwt)
-        async with running_service(settings, known, stands_in=True) as service:
-            page = page_of(settings, service, authority)
+        documents = _documents(settings)
+        async with running_service(settings, known, stands_in=True, documents=documents) as service:
             app = application(
-                settings, service.engine, authority, google=service.google, page=page, site=site, scripts=scripts
+                settings,
+                service.engine,
+                authority,
+                google=service.google,
+                page=page_of(settings, service, authority),
+                runbooks=runbooks_of(settings, service.engine, documents) if documents else None,
+                site=site,
+                scripts=scripts,
             )
             yield app, service.engine
+
+
+def _documents(settings: Settings) -> "Runbooks | None":
+    """What runs documents, where a folder of them is served."""
+    if load_project(settings).rights.runbooks.served is None:
+        return None
+    from pollux.runbooks.place import served_runbooks
+
+    return served_runbooks(settings)
+
+
+def runbooks_of(settings: Settings, engine: Engine, documents: "Runbooks") -> "RunbookRuntime":
+    """The door to documents. It is there only for those whom the settings name."""
+    from pollux.runbooks.http.runtime import runtime_of
+
+    return runtime_of(settings, engine, documents, budget=budget_of(settings, engine), once=begin_once)
 
 
 def page_of(settings: Settings, service: Service, authority: Authority) -> PageDoor:
@@ -115,6 +149,7 @@ def application(
     *,
     google: "Google | None" = None,
     page: PageDoor | None = None,
+    runbooks: "RunbookRuntime | None" = None,
     site: Site | None = None,
     scripts: Path = static.FOLDER,
 ) -> ASGIApp:
@@ -126,10 +161,15 @@ def application(
         budget=budget_of(settings, engine),
         public_url=settings.public_url,
         google=google,
+        kept=frozenset(runbooks.runbooks.profiles) if runbooks else frozenset(),
     )
     routes = routes_of((*http_table.ENDPOINTS, DOCUMENT), runtime)
     if page is not None:
         routes += page_table.routes(page)
+    if runbooks is not None:
+        from pollux.runbooks.http import table as runbook_table
+
+        routes += runbook_table.routes(runbooks)
     app: ASGIApp = Router(routes, redirect_slashes=False, default=nothing_there)
     if site is not None and authority.visits is not None:
         app = site.app(app, authority.visits)

@@ -10,14 +10,15 @@ import logging
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pollux.bootstrap import google_of, running_engine, shared_store
+from pollux.bootstrap import Opened, Registry, google_of, running_engine, shared_store
 from pollux.config import ConfigError, Rights, Settings, load_project
 from pollux.config.profiles import DEFAULT, profiles_of, tools_named
 from pollux.config.rights import WrittenProfile
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
+from pollux.core.policy import Rule
 from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.redact import Secret
 from pollux.core.tools import Tool
@@ -49,8 +50,31 @@ PAGE: Final = "page"
 PAGE_LIMITS: Final = Limits(model_calls=8, approval_seconds=600, page_seconds=60)
 """Of a profile for pages, where it says nothing else."""
 RECOVER_SECONDS = 5.0
+NOT_BY_DOCUMENT: Final = "[!r]*"
+"""Every door but the one of runbooks, whose name is the only one that begins so."""
 GRACE_SECONDS = 10.0
 """How long a process that stops lets go on what is under way."""
+
+
+class Seat(Protocol):
+    """Where tools that need the engine find it: it is made with them, so it comes after them."""
+
+    def serve(self, engine: Engine) -> None: ...
+
+
+class Documents(Protocol):
+    """What runs documents beside prompts: tools and profiles of its own, that no prompt may use."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]: ...
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+
+    @property
+    def host(self) -> Seat: ...
+
+    def providers(self, others: Opened) -> Opened: ...
 
 
 @frozen
@@ -73,23 +97,28 @@ class Service:
 
 @asynccontextmanager
 async def running_service(
-    settings: Settings, secrets: tuple[Secret, ...], *, stands_in: bool = False
+    settings: Settings,
+    secrets: tuple[Secret, ...],
+    *,
+    stands_in: bool = False,
+    documents: Documents | None = None,
 ) -> AsyncGenerator[Service]:
     """An engine that does its part of what is owed, closed at the end.
 
     `secrets` are kept out of what registered tools say. With PostgreSQL, one that `stands_in` takes on runs only while
-    no worker is alive.
+    no worker is alive. With `documents` it runs those as well.
     """
     project = load_project(settings)
+    apart = {tool.spec.name: tool for tool in documents.tools} if documents else {}
     async with AsyncExitStack() as stack:
         store, dispatcher = shared_store(settings, stands_in=stands_in)
         google = await stack.enter_async_context(google_of(settings, store))
         tools: dict[str, Tool] = {"demo_mail": demo_mail(settings.home / "outbox.jsonl")}
         tools |= {tool.spec.name: tool for tool in (google.tools if google else ())}
         registry = registry_of(project.rights)
-        actions = action_tools(registry, taken=tuple(tools))
+        actions = action_tools(registry, taken=(*tools, *apart))
         # A package whose tool is called like an action does not take its place.
-        own = (*tools, *actions)
+        own = (*tools, *actions, *apart)
         registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=own)
         profiles = _profiles(
             project.rights,
@@ -101,16 +130,21 @@ async def running_service(
         )
         # Code of others: what it says goes to models and callers, and may hold what it was called with.
         tools |= {name: MaskedTool(tool, secrets) for name, tool in {**registered, **actions}.items()}
+        told = {name: _told_first(profile, settings) for name, profile in profiles.items()}
+        providers = Registry(settings)
         engine = await stack.enter_async_context(
             running_engine(
                 settings,
-                tools=tools.values(),
-                profiles={name: _told_first(profile, settings) for name, profile in profiles.items()},
-                rules=project.rights.rules,
+                tools=(*tools.values(), *apart.values()),
+                profiles=_with_documents(told, documents),
+                rules=(*project.rights.rules, *_kept_apart(documents)),
                 store=store,
+                providers=documents.providers(providers) if documents else providers,
                 dispatcher=dispatcher,
             )
         )
+        if documents is not None:
+            documents.host.serve(engine)
         if dispatcher is None:
             await engine.recover()
             recovering = asyncio.create_task(_recover(engine))
@@ -194,6 +228,31 @@ def _profiles(
         if name not in written or "tools" not in written[name].table:
             found[name] = replace(found[name], tools=(*found[name].tools, *actions))
     return found
+
+
+def _with_documents(profiles: Mapping[str, Profile], documents: Documents | None) -> dict[str, Profile]:
+    """Those of documents beside the others. Raises ConfigError where one of the others is called so."""
+    own: Mapping[str, Profile] = documents.profiles if documents else {}
+    if taken := next((name for name in own if name in profiles), None):
+        raise ConfigError(f"[profiles.{taken}] has the name of the profile that runs runbooks. Choose another one")
+    return {**profiles, **own}
+
+
+def _kept_apart(documents: Documents | None) -> list[Rule]:
+    """Whoever may send a prompt can name any profile. By another door than that of documents, these may do nothing."""
+    return [
+        Rule(
+            "deny",
+            door=NOT_BY_DOCUMENT,
+            profile=name,
+            tier="admin",
+            priority=1_000_000,
+            reason="this profile is for runbooks alone",
+            name="runbooks alone",
+            grantable=False,
+        )
+        for name in (documents.profiles if documents else ())
+    ]
 
 
 async def _recover(engine: Engine) -> None:

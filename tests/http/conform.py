@@ -14,6 +14,7 @@ STREAMS = {
     "/api/agent/run/stream": "RunLine",
     "/api/agent/runs/{id}/events": "JournalLine",
     "/api/page/send-message/stream": "PageLine",
+    "/api/runbooks/runs/{id}/events": "RunbookLine",
     "/api/page/submit-tool-results/stream": "PageLine",
 }
 

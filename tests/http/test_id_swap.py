@@ -13,10 +13,14 @@ from typing import Any
 
 import pytest
 from tests.http.site import Got, Person, Site, settings_in, site
+from tests.runbooks.http.site import asked as asking
+from tests.runbooks.http.site import begun, put, runbook_site
+from tests.runbooks.lab import document, script
 
 from pollux.bootstrap import memory_store, open_store
 from pollux.core.ids import RunId
-from pollux.http.table import ENDPOINTS
+from pollux.http.table import ENDPOINTS as OWN
+from pollux.runbooks.http.table import ENDPOINTS as OF_RUNBOOKS
 from pollux.testing import call, reply
 from pollux.testing import scripted as model
 from pollux.tools.demo_mail import demo_mail
@@ -36,10 +40,13 @@ class Things:
     done_approval: str
     done_action: str
     entry: int
+    book_run: str = ""
+    book_thread: str = ""
+    book_approval: str = ""
 
     def unknown(self) -> "Things":
         """Ids of the same form that never were."""
-        stems = re.findall(r"[0-9a-f]{24}", f"{self.thread} {self.run} {self.done_thread} {self.done_run}")
+        stems = re.findall(r"[0-9a-f]{24}", " ".join(vars_of(self).values()))
         others = {stem: f"{number:x}" * 24 for number, stem in zip(count(10), dict.fromkeys(stems), strict=False)}
 
         def other(value: str) -> str:
@@ -50,7 +57,7 @@ class Things:
 
 
 def vars_of(things: Things) -> dict[str, str]:
-    return {name: value for name in Things.__slots__ if isinstance(value := getattr(things, name), str)}
+    return {name: value for name in Things.__slots__ if isinstance(value := getattr(things, name), str) and value}
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,21 @@ def events(her: Things) -> Iterator[Ask]:
         yield Ask(f"/api/agent/runs/{run}/events?after=3")
 
 
-THREADS, RUNS = ("thread", "done_thread", "run"), ("run", "done_run", "thread")
+def runbook_answers(her: Things) -> Iterator[Ask]:
+    for run in (her.book_run, her.run, her.book_thread):
+        for approval in (her.book_approval, her.approval, her.done_approval):
+            body = {"approvalId": approval, "approved": True, "remember": True}
+            yield Ask(f"/api/runbooks/runs/{run}/tool-approval", body)
+
+
+def runbook_blocks(her: Things) -> Iterator[Ask]:
+    """The folder is one for all; no id of anybody's is that of a block."""
+    for id in (her.book_run, her.book_approval):
+        yield Ask(f"/api/runbooks/documents/blocks/{id}?path=a.atrb", {"props": {}, "digest": "x"}, status=409)
+
+
+THREADS, RUNS = ("thread", "done_thread", "run", "book_run"), ("run", "done_run", "thread", "book_run")
+BOOKS = ("book_run", "book_thread", "run", "done_run")
 CASES: dict[tuple[str, str], Asks] = {
     ("POST", "/api/agent/run"): runs("/api/agent/run"),
     ("POST", "/api/agent/run/stream"): runs("/api/agent/run/stream"),
@@ -171,7 +192,21 @@ CASES: dict[tuple[str, str], Asks] = {
     ("GET", "/"): nothing,
     ("GET", "/healthz"): nothing,
     ("GET", "/readyz"): nothing,
+    ("GET", "/api/runbooks"): nothing,
+    ("GET", "/api/runbooks/documents"): nothing,
+    ("PUT", "/api/runbooks/documents"): nothing,
+    ("PATCH", "/api/runbooks/documents/blocks/{id}"): runbook_blocks,
+    ("POST", "/api/runbooks/runs"): nothing,
+    ("GET", "/api/runbooks/runs"): pages("/api/runbooks/runs"),
+    ("GET", "/api/runbooks/runs/{id}"): each("/api/runbooks/runs/{id}", *BOOKS),
+    ("GET", "/api/runbooks/runs/{id}/events"): each("/api/runbooks/runs/{id}/events", *BOOKS),
+    ("POST", "/api/runbooks/runs/{id}/resume"): each(
+        "/api/runbooks/runs/{id}/resume", *BOOKS, bodies=({}, {"retry": "x"}, {"skip": "x"})
+    ),
+    ("POST", "/api/runbooks/runs/{id}/tool-approval"): runbook_answers,
+    ("GET", "/api/runbooks/settings"): nothing,
 }  # fmt: skip
+ENDPOINTS = (*OWN, *OF_RUNBOOKS)
 
 
 def test_every_route_is_in_the_matrix():
@@ -196,12 +231,16 @@ def script_for(*names: str):
     return model(*steps)
 
 
-async def things_of(person: Person, name: str) -> Things:
-    """A run that is done and left a grant, and one that waits."""
+async def things_of(person: Person, name: str, *, has_runbooks: bool = False) -> Things:
+    """A run that is done and left a grant, one that waits, and one of a runbook that waits too."""
     done = await person.run(f"the first of {name}")
     (asked,) = done["approvals"]
     assert (await person.resolve(asked["id"], "approve_and_always_allow_recipient")).body["run"]["state"] == "completed"
     waiting = await person.run(f"the second of {name}")
+    book = dict.fromkeys(("runId", "threadId", "approval"), "")
+    if has_runbooks:
+        run = await asking(person, (await begun(person, "a.atrb", trust=False))["runId"])
+        book = {**run, "approval": run["approvals"][0]["id"]}
     (grant,) = (await person.get("/api/agent/grants")).body["items"]
     (newest, *_) = (await person.get("/api/agent/audit")).body["items"]
     return Things(
@@ -214,6 +253,9 @@ async def things_of(person: Person, name: str) -> Things:
         done_run=done["runId"],
         done_approval=asked["id"],
         done_action=done["actions"][0]["id"],
+        book_run=book["runId"],
+        book_thread=book["threadId"],
+        book_approval=book["approval"],
         entry=newest["seq"],
     )
 
@@ -224,8 +266,9 @@ async def everything(here: Site, person: Person, things: Things) -> list[Any]:
     paths += [f"threads/{thread}{more}" for thread in (things.thread, things.done_thread) for more in ("", "/messages")]
     paths += [f"runs/{run}" for run in (things.run, things.done_run)]
     seen = [await person.get(f"/api/agent/{path}") for path in paths]
+    seen += [await person.get(f"/api/runbooks/runs{tail}") for tail in ("", f"/{things.book_run}")]
     assert {got.status for got in seen} == {200}
-    journals = [await here.engine.queries.journal(RunId(run)) for run in (things.run, things.done_run)]
+    journals = [await here.engine.queries.journal(RunId(run)) for run in (things.run, things.done_run, things.book_run)]
     return [*(got.body for got in seen), *map(str, journals)]
 
 
@@ -245,12 +288,13 @@ async def test_bob_gets_of_adas_things_what_he_gets_of_things_that_never_were(tm
     store = memory_store() if kind == "memory" else open_store(settings_in(tmp_path))
     outbox = tmp_path / "outbox.jsonl"
     # Bob before and after her: where his own begin and end must not tell him where hers are.
-    script = script_for("bob", "ada", "bob")
-    async with site(tmp_path, script, tools=[demo_mail(outbox)], store=store, burst=10_000) as here:
-        early = await things_of(here.bob, "bob")
-        hers = await things_of(here.ada, "ada")
+    steps = script_for("bob", "ada", "bob")
+    put(tmp_path / "runbooks", "a.atrb", document(script("one", "touch done")))
+    async with runbook_site(tmp_path, steps, tools=[demo_mail(outbox)], store=store, burst=10_000) as here:
+        early = await things_of(here.bob, "bob", has_runbooks=True)
+        hers = await things_of(here.ada, "ada", has_runbooks=True)
         assert (await here.bob.send("DELETE", f"/api/agent/grants/{early.grant}")).status == 200
-        his = await things_of(here.bob, "bob")
+        his = await things_of(here.bob, "bob", has_runbooks=True)
         before, his_before = await everything(here, here.ada, hers), await everything(here, here.bob, his)
         sent, unknown = outbox.read_text(), hers.unknown()
         # That the things are there, and that hers are not his, goes for every one of the ids.
@@ -268,7 +312,7 @@ async def test_bob_gets_of_adas_things_what_he_gets_of_things_that_never_were(tm
 
         assert await everything(here, here.ada, hers) == before
         assert await everything(here, here.bob, his) == his_before
-        assert outbox.read_text() == sent
+        assert outbox.read_text() == sent and not (tmp_path / "runbooks/done").exists()
         print(f"{asked} swaps over {len(CASES)} routes ({kind})")
         # And they were real: for her each of them still leads somewhere.
         assert (await here.ada.resolve(hers.approval, "reject")).status == 200

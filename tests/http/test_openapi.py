@@ -25,7 +25,7 @@ from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
 from pollux.http.journal import line_of
 from pollux.http.lines import JOURNAL_LINES, RUN_LINES
-from pollux.serve import ENDPOINTS, document
+from pollux.serve import document, endpoints
 from pollux.testing import Answer
 from pollux.testing import scripted as model
 from pollux.testing.store_lab import EVERY_EVENT
@@ -46,7 +46,7 @@ def test_the_document_is_checked_in():
 def test_every_route_and_nothing_else_is_in_the_document():
     paths = json.loads(document())["paths"]
     told = {(method.upper(), path) for path, operations in paths.items() for method in operations}
-    assert told == {(row.method, row.path) for row in ENDPOINTS}
+    assert told == {(row.method, row.path) for row in endpoints()}
 
 
 def test_every_name_in_the_document_leads_somewhere_and_every_operation_has_its_own():

@@ -9,8 +9,9 @@ import logging
 import queue
 import random
 import threading
+import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
@@ -29,7 +30,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from tests.http.endless import LONGEST, Endless, note
-from tests.http.site import TOKENS, site
+from tests.http.site import TOKENS
+from tests.runbooks.http.site import put, runbook_site
+from tests.runbooks.lab import agent as agent_block
+from tests.runbooks.lab import block, id_of, script
+from tests.runbooks.lab import document as runbook
 
 from pollux.core.profile import Limits, Profile
 from pollux.serve import document
@@ -37,6 +42,7 @@ from pollux.stores.sqlite import SqliteStore
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 PATIENCE = 60.0
+RUNBOOK, PAUSES = "fails.runbook.json", "pauses.runbook.json"
 Operation = APIOperation[Any, Any, Any, Any]
 NEVER_DONE = {
     "POST /api/agent/actions/{id}/settle",
@@ -73,6 +79,9 @@ class Visitor:
 
     def _lend(self, case: Case[Any]) -> None:
         """Put what is there where the case has something made up."""
+        if "/api/runbooks" in case.path:
+            self._lend_runbook(case)
+            return
         if not self._run or self._chance.random() < 0.3:
             self._run = self._asked()
         if "id" in case.path_parameters:
@@ -84,6 +93,46 @@ class Visitor:
             case.body |= {name: known[name] for name in known.keys() & case.body.keys()}
         if "token" in case.query:
             case.query["token"] = TOKENS["ada"]
+
+    def _lend_runbook(self, case: Case[Any]) -> None:
+        document = self._get(f"/api/runbooks/documents?path={RUNBOOK}")
+        if "path" in case.query:
+            case.query["path"] = RUNBOOK
+        run: dict[str, Any] = {}
+        if "id" in case.path_parameters and "/blocks/" in case.path:
+            case.path_parameters["id"] = id_of("ask")
+        elif "id" in case.path_parameters:
+            run = self._stopped(document) if "resume" in case.path or "events" in case.path else self._waiting()
+            case.path_parameters["id"] = run["runId"]
+        if isinstance(case.body, dict):
+            known: dict[str, Any] = {
+                "path": RUNBOOK,
+                "digest": document["digest"],
+                "retry": id_of("look"),
+                "skip": None,
+            }
+            known |= {"source": document["source"], "props": {"prompt": f"Say {next(self._numbers)}."}}
+            known |= {"variables": {"a": "b"}, "argsHash": None}
+            known |= {"approvalId": run["approvals"][0]["id"]} if run.get("approvals") else {}
+            case.body |= {name: known[name] for name in known.keys() & case.body.keys()}
+
+    def _waiting(self) -> dict[str, Any]:
+        """A run of a runbook that asks."""
+        return self._followed({"path": PAUSES}, lambda run: bool(run["approvals"]))
+
+    def _stopped(self, document: dict[str, Any]) -> dict[str, Any]:
+        """A run of a runbook whose first block has failed."""
+        started = {"path": RUNBOOK, "trust": True, "digest": document["digest"]}
+        return self._followed(started, lambda run: run["state"] == "failed")
+
+    def _followed(self, body: dict[str, Any], is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        run = self._post("/api/runbooks/runs", body, status=201)
+        for _ in range(1_000):
+            if is_so(run):
+                return run
+            time.sleep(0.005)
+            run = self._get(f"/api/runbooks/runs/{run['runId']}")
+        raise AssertionError(run)
 
     def _page(self, path: str) -> dict[str, Any]:
         """What a page that has talked before would bring along."""
@@ -117,9 +166,9 @@ class Visitor:
     def _asked(self) -> dict[str, Any]:
         return self._post("/api/agent/run", {"prompt": f"ask {next(self._numbers)}"})
 
-    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, path: str, body: dict[str, Any], *, status: int = 200) -> dict[str, Any]:
         answer = self._session.post(self._url + path, json=body, headers={"Authorization": f"Bearer {TOKENS['ada']}"})
-        assert answer.status_code == 200, answer.text
+        assert answer.status_code == status, answer.text
         return answer.json()
 
     def _get(self, path: str) -> dict[str, Any]:
@@ -140,7 +189,9 @@ def server(path: Path) -> Generator[str]:
         store = SqliteStore(path / "pollux.db", key=b"k" * 32)
         profiles = {name: Profile(name, tools=("note",), limits=Limits(model_calls=3)) for name in ("default", "page")}
         limits: dict[str, Any] = {"burst": 10**9, "requests_per_minute": 10**12}
-        async with site(path, Endless(), tools=[note()], store=store, profiles=profiles, **limits) as here:
+        put(path / "runbooks", RUNBOOK, runbook(script("look", "exit 3"), agent_block("ask", "Say it.")))
+        put(path / "runbooks", PAUSES, runbook(block("pause", "wait")))
+        async with runbook_site(path, Endless(), tools=[note()], store=store, profiles=profiles, **limits) as here:
             found.put(here.url)
             await stop.wait()
 

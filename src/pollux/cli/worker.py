@@ -6,15 +6,19 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pollux.cli.lasting import add_common, log_to_stderr, make_room, until_told
 from pollux.cli.outlet import Closed, Outlet, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
 from pollux.cli.streams import complain, fill_gaps
-from pollux.config import ConfigError, Settings, read_settings
+from pollux.config import ConfigError, Settings, load_project, read_settings
 from pollux.core.redact import Secret
 from pollux.service import GRACE_SECONDS, running_service
 from pollux.tools.masked import secrets_named
+
+if TYPE_CHECKING:
+    from pollux.runbooks.runtime import Runbooks
 
 EXAMPLES = """\
 examples:
@@ -48,7 +52,7 @@ def main(argv: list[str]) -> int:
 
 async def _work(settings: Settings, secrets: tuple[Secret, ...], outlet: Outlet | None) -> None:
     stop = until_told()
-    async with running_service(settings, secrets) as service:
+    async with running_service(settings, secrets, documents=_documents(settings)) as service:
         line = {"ready": True, "concurrency": settings.concurrency}
         with suppress(Closed, Unwritable):
             # That nobody reads it is no reason not to work.
@@ -57,6 +61,15 @@ async def _work(settings: Settings, secrets: tuple[Secret, ...], outlet: Outlet 
         complain(f"taking up to {settings.concurrency} runs at once")
         await stop.wait()
         await service.engine.close(GRACE_SECONDS)
+
+
+def _documents(settings: Settings) -> "Runbooks | None":
+    """What runs documents, where a server serves a folder of them: its runs come to workers too."""
+    if load_project(settings).rights.runbooks.served is None:
+        return None
+    from pollux.runbooks.place import served_runbooks
+
+    return served_runbooks(settings)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -25,6 +25,8 @@ class Runtime:
     public_url: str | None = None
     """Where browsers know us, if that is not where they reach us."""
     google: "Google | None" = None
+    kept: frozenset[str] = frozenset()
+    """Profiles that no prompt may name: they are for other doors."""
 
 
 def as_it_is(engine: Engine, problem: E) -> E | Draining:

@@ -120,6 +120,8 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     body: RunBody = call.body
     if not body.prompt.strip():
         raise ValidationError("prompt must hold more than blanks")
+    if body.profile in runtime.kept:
+        raise NotFound(f"there is no profile {body.profile!r}")
     start = Start(
         body.prompt,
         user=call.user,

@@ -30,10 +30,13 @@ async def follow(
     try:
         while not (watching.done() and following.queue.empty()):
             hearing = asyncio.ensure_future(following.queue.get())
-            await asyncio.wait({hearing, watching}, return_when=asyncio.FIRST_COMPLETED)
-            if not hearing.done():
-                hearing.cancel()
-            else:
+            try:
+                await asyncio.wait({hearing, watching}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Also where whoever reads has left meanwhile.
+                if not hearing.done():
+                    hearing.cancel()
+            if hearing.done() and not hearing.cancelled():
                 yield hearing.result()
         await watching
     finally:

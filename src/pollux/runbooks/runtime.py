@@ -67,8 +67,13 @@ class Runbooks:
         self, opening: Opening, *, user: UserId, interactive: bool = True, more: tuple[Rule, ...] = ()
     ) -> Run:
         """Begin a document. Raises ValidationError, with block and line, where it is none."""
-        runbook = self._check(opening)
-        return await self._engine.start(self._start(opening, runbook, user=user, interactive=interactive, more=more))
+        return await self._engine.start(self.beginning(opening, user=user, interactive=interactive, more=more))
+
+    def beginning(
+        self, opening: Opening, *, user: UserId, interactive: bool = True, more: tuple[Rule, ...] = ()
+    ) -> Start:
+        """What a first go at a document begins with. Raises ValidationError, with block and line, where it is none."""
+        return self._start(opening, self._check(opening), user=user, interactive=interactive, more=more)
 
     async def resume(
         self,
@@ -91,7 +96,9 @@ class Runbooks:
             raise NotFound(f"{run_id} is no run of a runbook")
         if run.is_open:
             if retry or skip:
-                raise Misfit(f"{run_id} has not ended: there is nothing yet to try again or to pass over")
+                raise Misfit(
+                    f"{run_id} has not ended: there is nothing yet to try again or to pass over. Resume it without"
+                )
             await self._take_up(run)
             return await self._engine.queries.run(run_id, user)
         thread = await self._engine.queries.messages(run.thread_id, user)
@@ -119,13 +126,15 @@ class Runbooks:
 
     async def _take_up(self, run: Run) -> None:
         """The run, and those of its agents and parts: whoever drove one of them may have driven all, and be dead."""
+        if not run.is_open:
+            return
+        # It first: a child that ends meanwhile would answer an attempt that is no longer the last.
+        await self._engine.recover(run.id)
         for action in run.open:
             if action.where == "child" and action.started:
+                # Not there yet, if its parent was stopped before it began: then the parent begins it.
                 with suppress(NotFound):
-                    # Not there yet, if its parent was stopped before it began: then the parent begins it.
                     await self._take_up(await self._engine.queries.run(child_of(action.id)))
-        if run.is_open:
-            await self._engine.recover(run.id)
 
     def _start(
         self, opening: Opening, runbook: Runbook, *, user: UserId, interactive: bool, more: tuple[Rule, ...]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,10 @@ def digest_of(source: str) -> str:
 def volume(path: Path) -> Volume:
     """The document in this file. Raises ValidationError where it cannot be read."""
     try:
-        with path.open("rb") as file:
+        # A pipe that is called like a document would be waited for: what is no file is not opened to wait.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValidationError(f"{path} is no file")
             content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise ValidationError(f"there is no file {path}", code="usage") from None

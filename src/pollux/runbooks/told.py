@@ -137,7 +137,12 @@ class BlockTeller:
         output = type_.output(outcome.result)
         success = outcome.status == "completed" and type_.succeeded(outcome.result)
         if action.tool in AGENTS:
-            yield from self._state(block.id, _final(success, outcome.code), run, usage=output.get("tokenUsage"))
+            yield from self._state(
+                block.id,
+                _final(success, "cancelled" if run.cancel and not success else outcome.code),
+                run,
+                usage=output.get("tokenUsage"),
+            )
         if outcome.status == "completed":
             lifecycle: Told = {"type": "finished", "exitCode": output.get("exit_code"), "success": success}
         elif outcome.code == "cancelled":

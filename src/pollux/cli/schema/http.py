@@ -1,4 +1,4 @@
-"""What is told over HTTP, as schemas: the OpenAPI document, and the lines of the three kinds of streams."""
+"""What is told over HTTP, as schemas: the OpenAPI document, and the lines of the four kinds of streams."""
 
 import json
 from dataclasses import field, fields, make_dataclass
@@ -14,11 +14,12 @@ from pollux.core.messages import Message, Part
 from pollux.core.run import Compressed
 from pollux.http.lines import JOURNAL_LINES, RUN_LINES
 from pollux.page.shapes import PAGE_LINES
+from pollux.runbooks.http.lines import RUNBOOK_LINES
 from pollux.serve import document
 
 SAID: Final = (Message, Compressed)
 """Classes that hold what was said. msgspec knows no unions of dataclasses, so where these stand is told here."""
-EVERY_LINE: Final = tuple(dict.fromkeys((*RUN_LINES, *JOURNAL_LINES, *PAGE_LINES)))
+EVERY_LINE: Final = tuple(dict.fromkeys((*RUN_LINES, *JOURNAL_LINES, *PAGE_LINES, *RUNBOOK_LINES)))
 LINE_NAMES: Final = frozenset(line.__name__ for line in EVERY_LINE)
 
 
@@ -28,7 +29,7 @@ def openapi() -> Schema:
 
 
 def http_lines() -> Schema:
-    """Every line of a run's stream (`RunLine`), of a journal's (`JournalLine`) and of a page's (`PageLine`)."""
+    """Every line: of a run's stream, a journal's, a page's and a runbook's."""
     _, lines = msgspec.json.schema_components(EVERY_LINE)
     events = _events()
     told = {name: _told(name) for name in EVENT_TYPES}
@@ -36,11 +37,13 @@ def http_lines() -> Schema:
         "$schema": DRAFT,
         "title": "A line of a stream over HTTP",
         "description": "RunLine: POST /api/agent/run/stream. JournalLine: GET /api/agent/runs/{id}/events. "
-        "PageLine: POST /api/page/send-message/stream and /api/page/submit-tool-results/stream.",
-        "anyOf": [ref("RunLine"), ref("JournalLine"), ref("PageLine")],
+        "PageLine: POST /api/page/send-message/stream and /api/page/submit-tool-results/stream. "
+        "RunbookLine: GET /api/runbooks/runs/{id}/events.",
+        "anyOf": [ref("RunLine"), ref("JournalLine"), ref("PageLine"), ref("RunbookLine")],
         "$defs": {
             "RunLine": {"anyOf": [ref(line.__name__) for line in RUN_LINES]},
             "PageLine": {"anyOf": [ref(line.__name__) for line in PAGE_LINES]},
+            "RunbookLine": {"anyOf": [ref(line.__name__) for line in RUNBOOK_LINES]},
             "JournalLine": {"anyOf": [ref(line.__name__) for line in JOURNAL_LINES] + [*told.values()]},
             **{name: _line(lines[name]) if name in LINE_NAMES else filled(lines[name]) for name in sorted(lines)},
             **dict(sorted(events.items())),

@@ -1,0 +1,189 @@
+"""Documents are run, gone on with and answered. Who hangs up stops nothing; a run is cancelled like any other."""
+
+from pathlib import Path
+from typing import Any
+
+from pollux.asgi.bodies import moment
+from pollux.asgi.endpoint import Answer, Call
+from pollux.asgi.errors import HttpError
+from pollux.core.errors import Misfit, NotFound, ValidationError
+from pollux.core.run import Action, Run, run_of
+from pollux.engine.ports import RunRow
+from pollux.engine.start import Start
+from pollux.runbooks.http.documents import changed_meanwhile, volume_at
+from pollux.runbooks.http.runtime import RunbookRuntime
+from pollux.runbooks.http.shapes import (
+    ResumeBody,
+    RunbookRunItem,
+    RunbookRunPage,
+    RunbookRunView,
+    RunbookStartBody,
+    ToolApprovalAnswer,
+    ToolApprovalBody,
+)
+from pollux.runbooks.http.views import run_view
+from pollux.runbooks.opening import Opening
+from pollux.runbooks.rules import PROFILE
+from pollux.runbooks.runtime import opening_for
+from pollux.tools.threads import in_thread
+
+LOOKED_AT = 200
+MOST_LOOKED_AT = 5_000
+"""How many runs are looked through for those of runbooks. `next` leads on from there."""
+PROJECT_FILE = "pollux.toml"
+
+
+async def started(runtime: RunbookRuntime, call: Call) -> Answer:
+    """Run a document. Answers at once: the stream tells what happens."""
+
+    async def fresh() -> Start:
+        await _check_budget(runtime, call)
+        opening = await in_thread(_opening, runtime, call.body, call.user)
+        return runtime.runbooks.beginning(opening, user=call.user)
+
+    if runtime.once is not None and "idempotency-key" in call.headers:
+        run = await runtime.once(runtime.engine, fresh, call)
+    else:
+        run = await runtime.engine.start(await fresh())
+    return Answer(await run_view(runtime, run), 201)
+
+
+async def resumed(runtime: RunbookRuntime, call: Call) -> RunbookRunView:
+    """Go on: where it was, or, after a block that did not succeed, with that block again or without it."""
+    body: ResumeBody = call.body
+    if body.retry and body.skip:
+        raise ValidationError("expected `retry` or `skip`, found both")
+    run = await runtime.run(call.path["id"], call.user)
+    if run.parent is not None:
+        raise Misfit(f"{run.id} is a part of {run.parent.root}. Go on with that one")
+    await _check_budget(runtime, call)
+    gone_on = await runtime.runbooks.resume(run.id, user=call.user, retry=body.retry or "", skip=body.skip or "")
+    return await run_view(runtime, gone_on)
+
+
+async def shown(runtime: RunbookRuntime, call: Call) -> RunbookRunView:
+    """One run, block by block."""
+    return await run_view(runtime, await runtime.run(call.path["id"], call.user))
+
+
+async def listed(runtime: RunbookRuntime, call: Call) -> RunbookRunPage:
+    """Runs of runbooks, newest first. Those that are a part of another are not listed."""
+    limit: int = call.query.limit
+    before: str | None = call.query.before
+    found: list[RunRow] = []
+    looked, is_end = 0, False
+    while len(found) <= limit and looked < MOST_LOOKED_AT and not is_end:
+        rows = await runtime.engine.queries.runs(call.user, limit=LOOKED_AT, before=before)
+        found += [row for row in rows if row.profile == PROFILE and row.parent is None]
+        looked, is_end = looked + len(rows), len(rows) < LOOKED_AT
+        before = rows[-1].run_id if rows else before
+    items = [await _item(runtime, row) for row in found[:limit]]
+    following = items[-1].run_id if len(found) > limit else None if is_end else before
+    return RunbookRunPage(items=items, next=following)
+
+
+async def answered(runtime: RunbookRuntime, call: Call) -> ToolApprovalAnswer:
+    """Take a person's answer to a question of this run, of its agents or of its parts."""
+    body: ToolApprovalBody = call.body
+    root = await runtime.run(call.path["id"], call.user)
+    asked = await _asked(runtime, call, root)
+    status = "approved" if body.approved else "rejected"
+    try:
+        await runtime.engine.resolve(
+            body.approval_id,
+            status,
+            by=call.user,
+            user=call.user,
+            feedback=body.feedback,
+            scope="session" if body.approved and body.remember else None,
+            args_hash=body.args_hash,
+        )
+    except Misfit as problem:
+        raise await _refusal(runtime, asked, body.approval_id, problem) from None
+    view = await run_view(runtime, await runtime.run(root.id, call.user))
+    return ToolApprovalAnswer(
+        approval_id=body.approval_id, approved=body.approved, remember=body.remember, status=status, run=view
+    )
+
+
+def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Opening:
+    document = volume_at(runtime, body.path)
+    if body.digest is not None and body.digest != document.digest:
+        raise changed_meanwhile()
+    document.read()
+    if body.trust:
+        if body.digest is None:
+            raise ValidationError("trust needs the digest of the document that you have read")
+        runtime.runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=user)
+    directory = document.path.parent.resolve()
+    workspace = _workspace(directory)
+    return opening_for(document, directory=directory, workspace=str(workspace), variables=body.variables)
+
+
+def _workspace(directory: Path) -> Path:
+    """The folder of the nearest `pollux.toml`, or the document's own."""
+    return next((each for each in (directory, *directory.parents) if (each / PROJECT_FILE).is_file()), directory)
+
+
+async def _check_budget(runtime: RunbookRuntime, call: Call) -> None:
+    """Raises HttpError where what the user may spend in a day is spent: agents spend it too."""
+    if runtime.budget is not None:
+        await runtime.budget.limits_for(call.user, PROFILE)
+
+
+async def _item(runtime: RunbookRuntime, row: RunRow) -> RunbookRunItem:
+    try:
+        title = (await runtime.engine.queries.thread(row.thread_id, row.user)).title
+    except NotFound:
+        # It was erased meanwhile.
+        title = ""
+    return RunbookRunItem(
+        run_id=row.run_id,
+        thread_id=row.thread_id,
+        name=title,
+        state=row.status,
+        created_at=moment(row.created_at),
+        updated_at=moment(row.updated_at),
+    )
+
+
+async def _asked(runtime: RunbookRuntime, call: Call, root: Run) -> Run:
+    """The run that asks: this one, or one beneath it. Raises NotFound for a question of any other."""
+    approval_id: str = call.body.approval_id
+    unknown = NotFound(f"there is no approval {approval_id!r}")
+    try:
+        run = await runtime.engine.queries.run(run_of(approval_id), call.user)
+    except NotFound:
+        raise unknown from None
+    if root.id not in (run.id, run.parent.root if run.parent else ""):
+        raise unknown
+    return run
+
+
+async def _refusal(runtime: RunbookRuntime, asked: Run, approval_id: str, problem: Misfit) -> HttpError:
+    """Why it cannot be answered any more, and what became of it instead: as approvals/resolve tells it."""
+    run = await runtime.engine.queries.run(asked.id, asked.user)
+    action = run.action_of_approval(approval_id)
+    approval = action.approval if action else None
+    if action is None or approval is None:
+        return HttpError(409, problem.code, str(problem))
+    outcome: dict[str, Any] = {"status": approval.status, "action": _action(action)}
+    if approval.resolution:
+        outcome |= {"by": approval.resolution.by, "at": moment(approval.resolution.at)}
+    return HttpError(409, problem.code, str(problem), more={"outcome": outcome, "runId": run.id})
+
+
+def _action(action: Action) -> dict[str, Any]:
+    outcome = action.outcome
+    failed = outcome if outcome is not None and outcome.status != "completed" else None
+    ended = {"completed": "completed", "failed": "failed", "rejected": "failed"}
+    return {
+        "id": action.id,
+        "tool": action.tool,
+        "status": ended.get(action.status, "awaiting_confirmation"),
+        "state": action.status,
+        "requiresApproval": action.approval is not None,
+        "errorCode": (failed.code or failed.status) if failed else None,
+        "message": (failed.message or None) if failed else None,
+        "approvalId": action.approval.id if action.approval else None,
+    }
