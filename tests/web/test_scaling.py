@@ -27,6 +27,8 @@ KINDS = {
     "secrets": ("<p><input type=password value=secret${n}></p>", 2),
     "boxes": ("<label><input type=checkbox style='display: none'>Box ${n}</label>", 2),
 }
+OFTEN = ("rows", "fields with labels")
+"""Looked at whenever the tests run; the others take longer than they tell."""
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -35,7 +37,9 @@ async def chromium() -> AsyncGenerator[Browser]:
         yield started
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.soak) for kind in KINDS]
+)
 async def test_four_times_the_elements_take_about_four_times_as_long(chromium: Browser, kind: str):
     markup, elements = KINDS[kind]
     async with shown(chromium, "<!doctype html>") as page:
