@@ -10,7 +10,7 @@ from tests.engine.builders import HeldTool
 from tests.http.scenes import MAIL, PATIENCE, Held, mail, only_run, refused, soon
 from tests.http.site import Person, site
 
-from pollux.http import journal
+from pollux.asgi import beats
 from pollux.testing import call, reply
 from pollux.testing import scripted as model
 
@@ -143,7 +143,7 @@ async def test_a_browser_that_reconnects_goes_on_after_the_last_event_whatever_i
 async def test_server_sent_events_say_that_they_live_while_nothing_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(journal, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(beats, "BEAT_SECONDS", 0.02)
     async with site(tmp_path, model(call("send_mail", MAIL), reply("Sent.")), tools=[mail()]) as here:
         run = await here.ada.run("email Bob")
         path = f"/api/agent/runs/{run['runId']}/events?after=4"

@@ -3,13 +3,13 @@
 Facts have numbers and can be asked for again. Text on its way has none: whoever comes later reads it in its reply.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
+from pollux.asgi.beats import with_beats
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import safe_text
@@ -21,9 +21,6 @@ from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Item, Output
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import Runtime, as_it_is
-
-BEAT_SECONDS = 15.0
-"""How long nothing may be said on a stream of server-sent events: proxies close those that are silent."""
 
 
 async def events(runtime: Runtime, call: Call) -> Lines:
@@ -79,7 +76,7 @@ async def _lines(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[
 async def _sent(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         try:
-            async for item in _with_beats(items):
+            async for item in with_beats(items):
                 if item is None:
                     yield b":\n\n"
                     continue
@@ -92,29 +89,3 @@ async def _sent(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[b
 
 def _last_word(problem: PolluxError) -> dict[str, Any]:
     return {"type": "error", "code": problem.code, "error": safe_text(problem)}
-
-
-async def _with_beats(items: AsyncIterator[Item]) -> AsyncGenerator[Item | None]:
-    """The items, and None where nothing has happened for a while."""
-    waiting: asyncio.Future[Item] | None = None
-    try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(_next(items))
-            done, _ = await asyncio.wait({waiting}, timeout=BEAT_SECONDS)
-            if not done:
-                yield None
-                continue
-            try:
-                item = waiting.result()
-            except StopAsyncIteration:
-                return
-            waiting = None
-            yield item
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-            await asyncio.wait({waiting})
-
-
-async def _next(items: AsyncIterator[Item]) -> Item:
-    return await anext(items)

@@ -17,7 +17,7 @@ from tests.runbooks.http.site import (
 )
 from tests.runbooks.lab import document, script
 
-from pollux.runbooks.http import stream
+from pollux.asgi import beats
 from pollux.testing import reply, scripted
 
 SLOW = "echo first; while ! test -e go; do sleep 0.02; done; echo last >&2"
@@ -42,7 +42,7 @@ async def test_output_is_told_while_the_block_runs(tmp_path: Path):
 
 
 async def test_as_server_sent_events_with_a_beat_where_nothing_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(stream, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(beats, "BEAT_SECONDS", 0.05)
     async with runbook_site(tmp_path) as here:
         put(tmp_path / "runbooks", "a.atrb", document(script("one", SLOW)))
         run = await begun(here.ada, "a.atrb")

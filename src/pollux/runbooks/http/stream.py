@@ -1,11 +1,11 @@
 """A runbook's events from the beginning and then as they happen: as NDJSON, or as server-sent events."""
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from pollux.asgi.beats import with_beats
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import INTERNAL, safe_text
@@ -16,9 +16,6 @@ from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.told import Told
 
 logger = logging.getLogger(__name__)
-
-BEAT_SECONDS = 15.0
-"""How long nothing may be said on a stream of server-sent events: proxies close those that are silent."""
 
 
 async def events(runtime: RunbookRuntime, call: Call) -> Lines:
@@ -58,31 +55,5 @@ async def _lines(items: AsyncGenerator[Told]) -> AsyncGenerator[bytes]:
 
 async def _sent(items: AsyncGenerator[Told]) -> AsyncGenerator[bytes]:
     async with aclosing(items):
-        async for told in _with_beats(items):
+        async for told in with_beats(items):
             yield b":\n\n" if told is None else f"event: {told['type']}\ndata: ".encode() + encoded(told) + b"\n\n"
-
-
-async def _with_beats(items: AsyncIterator[Told]) -> AsyncGenerator[Told | None]:
-    """The events, and None where nothing has happened for a while."""
-    waiting: asyncio.Future[Told] | None = None
-    try:
-        while True:
-            waiting = waiting or asyncio.ensure_future(_next(items))
-            done, _ = await asyncio.wait({waiting}, timeout=BEAT_SECONDS)
-            if not done:
-                yield None
-                continue
-            try:
-                told = waiting.result()
-            except StopAsyncIteration:
-                return
-            waiting = None
-            yield told
-    finally:
-        if waiting is not None:
-            waiting.cancel()
-            await asyncio.wait({waiting})
-
-
-async def _next(items: AsyncIterator[Told]) -> Told:
-    return await anext(items)
