@@ -191,3 +191,14 @@ async def test_a_dead_driver_leaves_the_agent_s_outcome_unknown_and_its_question
     assert [action.approval.status for action in run.actions if action.approval] == ["withdrawn"]
     again = await runbooks.resume(run.id, user=ADA, skip=id_of("work"))
     assert (await ended(engine, again)).status == "completed" and (lab.work / "after").exists()
+
+
+async def test_mcp_servers_are_passed_through_and_named_to_whoever_is_asked(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    server = {"name": "notes", "command": "/bin/true", "args": [], "env": []}
+    run = await lab.start(runbooks, document(worker("work", "servers", mcpServers=[server])), trusted=False)
+    run = await waiting(engine, run.id)
+    assert "with the MCP servers notes" in run.open[0].preview
+    await engine.resolve(run.approvals[0].id, "approved", by="ada")
+    events = await told(engine, runbooks, run)
+    assert outputs(events, "work")["text"] == "notes\n"

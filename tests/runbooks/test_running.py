@@ -211,3 +211,13 @@ async def test_what_an_agent_says_does_not_become_a_command_unasked(lab: Runbook
     assert "$(touch stolen)" in str(run.open[0].args["code"])
     await engine.resolve(run.approvals[0].id, "rejected", by="ada")
     assert (await ended(engine, run)).status == "failed" and not (lab.work / "stolen").exists()
+
+
+async def test_our_own_agent_works_beneath_the_runbook_and_nowhere_else(lab: RunbookLab):
+    (lab.work / "sub").mkdir()
+    engine, runbooks = await lab.engine(reply("inside"))
+    inside = await ended(engine, await lab.start(runbooks, document(agent("in", "Hello", workingDirectory="sub"))))
+    child = await engine.queries.run(child_of(inside.actions[0].id))
+    assert inside.status == "completed" and "Work in the folder sub" in child.instructions
+    outside = await ended(engine, await lab.start(runbooks, document(agent("out", "Hello", workingDirectory="/"))))
+    assert outside.ending is not None and "is outside of it" in outside.ending.message

@@ -4,15 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.runbooks.documents.parts import agent, document, uuid
+from tests.runbooks.documents.parts import agent, document
 
 from pollux.core.errors import ValidationError
-from pollux.runbooks.documents import AgentBlock, AgentCapabilities, InternalSource, agent_of
-from pollux.runbooks.trust import Pin, Trust, agent_digest, always_asks, capabilities_digest
+from pollux.runbooks.trust import Pin, Trust, always_asks
 
 
 def test_nothing_is_trusted_in_the_beginning(tmp_path: Path) -> None:
@@ -26,19 +24,19 @@ def test_what_was_pinned_is_trusted_for_its_kind_and_content_only(tmp_path: Path
     pin = trust.pin("runbook", "d1", what="Deploy", by="ada", at=5.0)
     assert pin == Pin("runbook", "d1", "Deploy", 5.0, "ada") and Trust(tmp_path).list() == (pin,)
     assert trust.is_trusted("runbook", "d1")
-    assert not trust.is_trusted("agent", "d1") and not trust.is_trusted("runbook", "d")
+    assert not trust.is_trusted("runbook", "d")
 
 
 def test_accepting_once_more_changes_nothing(tmp_path: Path) -> None:
     trust = Trust(tmp_path)
-    first = trust.pin("agent", "d1", what="gemini --acp", by="ada", at=5.0)
-    assert trust.pin("agent", "d1", what="other", by="bob", at=9.0) == first
+    first = trust.pin("runbook", "d1", what="gemini --acp", by="ada", at=5.0)
+    assert trust.pin("runbook", "d1", what="other", by="bob", at=9.0) == first
     assert trust.list() == (first,)
 
 
 def test_what_is_unpinned_is_asked_about_again(tmp_path: Path) -> None:
     trust = Trust(tmp_path)
-    kept = trust.pin("agent", "abc1", what="a", by="ada", at=1.0)
+    kept = trust.pin("runbook", "abc1", what="a", by="ada", at=1.0)
     gone = trust.pin("runbook", "abd2", what="b", by="ada", at=2.0)
     assert trust.unpin("") == () == trust.unpin("x")
     assert trust.unpin("abd") == (gone,)
@@ -98,32 +96,6 @@ def test_several_processes_that_pin_at_once_lose_nothing(tmp_path: Path) -> None
 def test_a_documents_digest_covers_its_content() -> None:
     one, same = document(agent(prompt="a")), document(agent(prompt="a"))
     assert one.digest == same.digest != document(agent(prompt="b")).digest
-
-
-def test_an_agents_digest_covers_all_that_is_started() -> None:
-    digests = {
-        agent_digest(["gemini", "--acp"], env={}),
-        agent_digest(["gemini --acp"], env={}),
-        agent_digest(["gemini", "--acp"], env={"A": "1"}),
-        agent_digest(["gemini", "--acp"], env={"A": "2"}),
-        agent_digest(["gemini", "--acp"], env={}, directory="/tmp"),
-    }
-    assert len(digests) == 5
-    assert agent_digest(("x",), env={"A": "1", "B": "2"}) == agent_digest(["x"], env={"B": "2", "A": "1"})
-
-
-def test_what_a_block_asks_for_is_another_question_when_anything_of_it_changes() -> None:
-    block = agent_of(document(agent(prompt="a", capabilities={"alwaysAllowTools": True})).blocks[0])
-    changes: list[AgentBlock] = [
-        block,
-        replace(block, id=uuid(2)),
-        replace(block, prompt="b"),
-        replace(block, capabilities=AgentCapabilities(execute_commands=True)),
-        replace(block, working_directory="/"),
-        replace(block, source=agent_of(document(agent(source={"type": "acp", "command": "x"})).blocks[0]).source),
-    ]
-    assert len({capabilities_digest(each) for each in changes}) == 6
-    assert isinstance(block.source, InternalSource)
 
 
 # Agents with their own questions switched off

@@ -21,6 +21,7 @@ OPTIONS = [
     {"optionId": "no-way", "name": "No", "kind": "reject_once"},
 ]
 _numbers = iter(range(1, 10_000))
+servers: list[dict[str, Any]] = []
 
 
 def send(message: dict[str, Any]) -> None:
@@ -89,6 +90,8 @@ def act(order: str, rest: str, cwd: str) -> None:
         ask("terminal/wait_for_exit", terminalId=terminal)
         say(ask("terminal/output", terminalId=terminal)["result"]["output"])
         ask("terminal/release", terminalId=terminal)
+    elif order == "servers":
+        say("".join(f"{server['name']}\n" for server in servers))
     elif order == "hang":
         time.sleep(600)
 
@@ -107,6 +110,7 @@ def main() -> None:
                 )
             case "session/new":
                 cwd = message["params"]["cwd"]
+                servers.extend(message["params"]["mcpServers"])
                 send({"id": message["id"], "result": {"sessionId": "s"}})
             case "session/prompt":
                 for line in message["params"]["prompt"][0]["text"].splitlines():

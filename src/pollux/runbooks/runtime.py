@@ -180,7 +180,7 @@ def make_runbooks(
     agent_tools = (internal_agent(host), foreign_agent(live))
     types = (
         *standard_blocks(shell=shell),
-        Agent(agent_tools, agents, model),
+        Agent(agent_tools, agents, model, root.path),
         SubRunbook(sub_runbook(host, trust)),
     )
     by_name = {name: type_ for type_ in types for name in type_.names}

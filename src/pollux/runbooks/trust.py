@@ -1,4 +1,4 @@
-"""What a person has accepted as it stands: documents, agents' command lines and what their blocks ask for.
+"""Which documents a person has accepted as they stand, with the commands and capabilities in them.
 
 Pinned by hash in `$POLLUX_HOME/trust.json`: whatever changes is asked about again. The file is the person's own.
 Nothing in a project directory adds to it, and one that others can write counts for nothing.
@@ -15,14 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
-from pollux.core.canonical import digest as digest_of
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant
-from pollux.core.messages import JSON
-from pollux.runbooks.documents import AcpSource, AgentBlock
 
-Kind = Literal["runbook", "agent", "capabilities"]
+Kind = Literal["runbook"]
 FILE: Final = "trust.json"
 LARGEST: Final = 4 << 20
 WAIT_SECONDS: Final = 10.0
@@ -146,31 +143,6 @@ def _pin(told: Mapping[str, Any]) -> Pin:
     if kind not in get_args(Kind) or not isinstance(digest, str) or not digest:
         raise ValueError("no pin")
     return Pin(cast(Kind, kind), digest, str(told["what"]), float(told["at"]), str(told["by"]))
-
-
-# What is pinned
-
-
-def agent_digest(argv: Sequence[str], *, env: Mapping[str, str], directory: str = "") -> str:
-    """Of an agent's command line: what is started, with which variables, and where (as the block writes it)."""
-    return digest_of({"argv": list(argv), "env": dict(env), "directory": directory})
-
-
-def capabilities_digest(block: AgentBlock) -> str:
-    """Of what an agent block asks for, with whom it is for and what it is told: another prompt is another question."""
-    source: JSON = {"model": repr(block.source)}
-    if isinstance(block.source, AcpSource):
-        source = {"command": block.source.command, "args": [*block.source.args], "env": dict(block.source.env)}
-    return digest_of(
-        {
-            "id": block.id,
-            "source": source,
-            "prompt": block.prompt,
-            "system": block.system_prompt,
-            "capabilities": block.capabilities.as_json(),
-            "directory": block.working_directory,
-        }
-    )
 
 
 # Agents with their own questions switched off

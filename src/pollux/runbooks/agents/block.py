@@ -1,8 +1,9 @@
 """`agent`: a prompt goes to an agent, ours or a foreign one, and its last words are the block's output."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
@@ -23,12 +24,17 @@ SNAKE: Final = {
 
 
 class Agent:
-    """The type of `agent` blocks. `model` is what a block without one of its own asks; empty where nobody named one."""
+    """The type of `agent` blocks.
+
+    `model` is what a block without one of its own asks; empty where nobody named one. `root` is what our own agents'
+    tools reach.
+    """
 
     names = ("agent",)
 
-    def __init__(self, tools: tuple[Tool, ...], registry: Mapping[str, AgentEntry], model: str) -> None:
+    def __init__(self, tools: tuple[Tool, ...], registry: Mapping[str, AgentEntry], model: str, root: Path) -> None:
         self.tools = tools
+        self._root = root
         self._registry = registry
         self._model = model
 
@@ -47,6 +53,7 @@ class Agent:
             args["argv"] = [*resolve(config.source.command, config.source.args, self._registry)]
             entry = entry_of(config.source.command, self._registry)
             args["env"] = {**(entry.env if entry else {}), **config.source.env}
+            args["mcp_servers"] = _mcp_servers(reading)
             return reading.call(foreign.NAME, **args)
         try:
             args["model"] = config.source.model_name() or self._model
@@ -54,6 +61,10 @@ class Agent:
             raise reading.problem(str(problem)) from None
         if not args["model"]:
             raise reading.problem("No model configured. Give the block a model, or name one in pollux.toml")
+        inner = os.path.relpath(str(args["directory"]), self._root)
+        if inner.split(os.sep)[0] == "..":
+            raise reading.problem(f"our own agent works beneath {self._root}, and {args['directory']} is outside of it")
+        args["directory"] = inner
         return reading.call(internal.NAME, **args)
 
     def output(self, result: JSON) -> dict[str, JSON]:
@@ -91,6 +102,17 @@ class Agent:
             return reading.scene.directory
         path = Path(reading.scene.directory, Path(reading.rendered(written)).expanduser())
         return str(path)
+
+
+def _mcp_servers(reading: Reading) -> list[JSON]:
+    """What the agent is to be given besides: passed through as it is."""
+    found = reading.block.props.get("mcpServers")
+    if found is None:
+        return []
+    servers = cast("list[JSON]", found) if isinstance(found, list) else [None]
+    if not all(isinstance(each, dict) for each in servers):
+        raise reading.problem("mcpServers must be a list of servers, each with a name and a command or a url")
+    return servers
 
 
 def _unfinished(found: dict[str, JSON]) -> str:

@@ -228,6 +228,9 @@ def _preview(args: Args) -> str:
     ]
     if named := sorted(_env(args)):
         lines.append(f"with {', '.join(named)} in its environment")
+    servers = [str(each.get("name")) for each in cast("list[dict[str, JSON]]", args["mcp_servers"])]
+    if servers:
+        lines.append(f"with the MCP servers {', '.join(servers)}, that it starts itself")
     if args["dangerous"]:
         lines.append(f"careful: {args['dangerous']}")
     return "\n".join([*lines, "", str(args["prompt"])])

@@ -184,8 +184,14 @@ def _told(run: Run) -> dict[str, JSON]:
 
 
 def _instructions(args: Args) -> str:
-    parts = [INSTRUCTIONS, f"Your working directory is {args['directory']}.", str(args["system"])]
+    parts = [INSTRUCTIONS, _place(args), str(args["system"])]
     return "\n\n".join(part for part in parts if part)
+
+
+def _place(args: Args) -> str:
+    """Where it works, as the paths of its tools are counted."""
+    inner = str(args["directory"])
+    return "" if inner in ("", ".") else f"Work in the folder {inner}: the paths of your tools begin above it."
 
 
 def _prepare(args: Args) -> Args:
