@@ -195,7 +195,7 @@ async def test_a_dead_driver_leaves_the_agent_s_outcome_unknown_and_its_question
 
 async def test_mcp_servers_are_passed_through_and_named_to_whoever_is_asked(lab: RunbookLab):
     engine, runbooks = await lab.engine()
-    server = {"name": "notes", "command": "/bin/true", "args": [], "env": []}
+    server: dict[str, Any] = {"name": "notes", "command": "/bin/true", "args": [], "env": []}
     run = await lab.start(runbooks, document(worker("work", "servers", mcpServers=[server])), trusted=False)
     run = await waiting(engine, run.id)
     assert "with the MCP servers notes" in run.open[0].preview
