@@ -98,6 +98,7 @@ def _run(arguments: list[str]) -> int:
 
         if refused(rest):
             return 1
+    if command == "run" or (command == "runbook" and rest[:1] in (["run"], ["resume"])):
         from pollux.cli.early import heed
 
         heed()

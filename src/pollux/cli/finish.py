@@ -106,6 +106,9 @@ def heir(run: Run, *, held: bool) -> str:
         return f"The process that holds {run.id} goes on with it"
     if run.door == "sdk":
         return f"{run.id} is a script's: `await agent.resume()` in session {run.thread_id} goes on with it"
+    if run.door == "runbook":
+        root = run.parent.root if run.parent else run.id
+        return f"{root} is a runbook's: `pollux runbook resume {root}` goes on with it"
     return f"{run.id} came through {run.door}: whoever serves that goes on with it"
 
 

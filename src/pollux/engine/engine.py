@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pollux.core.errors import (
     Conflict,
@@ -255,13 +255,18 @@ class Engine:
         action = await self._action(action_id_, user)
         if action.started is None or action.where == "here":
             raise Misfit(f"submit needs action {action_id_!r} to wait for an answer, but it is {action.status}")
-        epoch, attempt, now = action.started.epoch, action.started.attempt, self.clock.now()
-        event: Event
-        if error is None:
-            event = ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now)
-        else:
-            event = ActionFailed(epoch=epoch, action_id=action.id, attempt=attempt, code=code, message=error, at=now)
-        return await self._tell(run_of(action_id_), just(event))
+        said = plain(result)
+
+        async def facts(run: Run) -> Sequence[Event]:
+            # Of the attempt that is the last when this is written: a recovery may have begun another one meanwhile.
+            last = (run.action(action.id) or action).started
+            assert last is not None
+            about: Any = {"epoch": last.epoch, "action_id": action.id, "attempt": last.attempt, "at": self.clock.now()}
+            if error is None:
+                return [ActionCompleted(result=said, **about)]
+            return [ActionFailed(code=code, message=error, **about)]
+
+        return await self._tell(run_of(action_id_), facts)
 
     async def settle(
         self, action_id_: str, outcome: Literal["done", "not_done"], *, by: str, user: UserId | None = None

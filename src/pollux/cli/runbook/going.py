@@ -21,7 +21,7 @@ from pollux.core.errors import Misfit, NotFound, PolluxError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId
 from pollux.core.machine import pending
-from pollux.core.run import Run
+from pollux.core.run import Run, run_of
 from pollux.engine.engine import Engine
 from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.following import follow
@@ -95,7 +95,10 @@ class _Trip:
             return self._writer.fail(problem.code, self._mask.text(str(problem)), "", _code_of(problem.code))
 
     async def _going_on(self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]") -> int:
-        run = await self._begin(engine, runbooks)
+        run = await self._begin(engine, runbooks, stopped)
+        if run is None:
+            number = stopped.result()
+            return self._writer.fail("cancelled", f"stopped by {number.name}", "", 128 + number)
         telling = asyncio.ensure_future(self._tell(engine, runbooks, run))
         try:
             await asyncio.wait({telling, stopped}, timeout=self._going.timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +120,10 @@ class _Trip:
             with suppress(asyncio.CancelledError):
                 await telling
 
-    async def _begin(self, engine: Engine, runbooks: Runbooks) -> Run:
+    async def _begin(
+        self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]"
+    ) -> Run | None:
+        """The run. None where the person said stop rather than whether the document is trusted."""
         going = self._going
         more = tuple(rules_for(going.allow))
         if going.file is None:
@@ -128,7 +134,14 @@ class _Trip:
         if going.trust:
             runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=USER)
         elif self._terminal is not None and not runbooks.trust.is_trusted("runbook", document.digest):
-            await self._ask_for_trust(runbooks, document)
+            asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document))
+            await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done():
+                asking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await asking
+                return None
+            asking.result()
         workspace = going.settings.workspace
         opening = opening_for(document, directory=going.directory, workspace=str(workspace), variables=going.variables)
         return await runbooks.start(opening, user=USER, more=more)
@@ -147,10 +160,12 @@ class _Trip:
             while True:
                 told = await self._next(events, engine, run.id, bool(waiting) and self._terminal is None)
                 if told is None:
-                    return self._writer.waiting(await engine.queries.run(run.id, USER), list(waiting.values()))
+                    still = [data for data in waiting.values() if await is_asked(engine, data["approvalId"])]
+                    return self._writer.waiting(await engine.queries.run(run.id, USER), still)
                 self._writer.read(told)
                 data = told["data"]
-                if told["type"] in QUESTIONS:
+                # Of a run that is resumed the old questions are told as well.
+                if told["type"] in QUESTIONS and await is_asked(engine, data["approvalId"]):
                     waiting[data["approvalId"]] = data
                     self._asked(engine, data)
                 elif told["type"].endswith("ApprovalResponse"):
@@ -211,6 +226,15 @@ class _Trip:
     def _talk(self, text: str) -> None:
         sys.stderr.write(f"pollux: {shown(self._mask.text(text), lines=False)}\n")
         sys.stderr.flush()
+
+
+async def is_asked(engine: Engine, approval_id: str) -> bool:
+    """Whether this question still waits for its answer."""
+    try:
+        action = (await engine.queries.run(run_of(approval_id))).action_of_approval(approval_id)
+    except NotFound:
+        return False
+    return action is not None and action.approval is not None and action.approval.is_open
 
 
 async def is_waiting(engine: Engine, run_id: RunId) -> bool:
