@@ -120,9 +120,7 @@ class _Trip:
             with suppress(asyncio.CancelledError):
                 await telling
 
-    async def _begin(
-        self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]"
-    ) -> Run | None:
+    async def _begin(self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]") -> Run | None:
         """The run. None where the person said stop rather than whether the document is trusted."""
         going = self._going
         more = tuple(rules_for(going.allow))
