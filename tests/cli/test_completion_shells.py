@@ -163,7 +163,7 @@ async def test_the_programs_own_script_offers_its_own_words(shell: str, tmp_path
     machine = person(tmp_path, shell, printed.stdout)
     async with prompt(machine, shell) as terminal:
         assert await offered(terminal, "pollux ") == sorted([*COMMANDS, "version"])
-        assert await offered(terminal, "pollux ru") == ["run"]
+        assert await offered(terminal, "pollux ru") == ["run", "runbook"]
         assert await offered(terminal, "pollux --v") == ["--version"]
         assert await offered(terminal, "pollux run --out") == ["--output-format"]
         formats = ["gemini-stream-json", "json", "stream-json", "text"]
