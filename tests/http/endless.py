@@ -57,17 +57,17 @@ class Reply:
         return told["error"]
 
 
-async def exchange(port: int, *pieces: bytes) -> list[Reply]:
+async def exchange(port: int, *pieces: bytes, quiet: float = QUIET) -> list[Reply]:
     """What comes back for these bytes, until the server hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     receiving = asyncio.ensure_future(reader.read())
     try:
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(LONGEST + quiet):
             with suppress(ConnectionError):  # Refused before it was all said.
                 for piece in pieces:
                     writer.write(piece)
                     await writer.drain()
-                await asyncio.wait({receiving}, timeout=QUIET)
+                await asyncio.wait({receiving}, timeout=quiet)
                 if not receiving.done():
                     # It waits for more: say that there is none.
                     writer.write_eof()
