@@ -43,6 +43,21 @@ FAILURES: dict[str, tuple[tuple[str, ...], FailureKind, str]] = {
         "took longer than 3 s: it was stopped while it should answer",
     ),
     "answers to nothing": (("wrong_ids",), "initialize", "5 of its lines were no messages, or answers to nothing"),
+    "introduces itself in what is no JSON": (
+        ("broken_answer", "initialize", '{"protocolVersion":NaN}'),
+        "protocol",
+        "answer to initialize cannot be read",
+    ),
+    "opens a session in half a line": (
+        ("broken_answer", "session/new", '{"sessionId":"s'),
+        "protocol",
+        "answer to session/new cannot be read",
+    ),
+    "answers in what is no JSON": (
+        ("broken_answer", "session/prompt", '{"stopReason":"end_turn","cost":NaN}'),
+        "protocol",
+        "answer to session/prompt cannot be read: expected an answer of JSON-RPC 2.0",
+    ),
     "withstands TERM": (("stubborn",), "timeout", "took longer than 3 s"),
 }
 
@@ -77,6 +92,10 @@ async def test_the_end_of_stderr_comes_along_with_its_keys_masked():
 async def test_junk_wrong_ids_and_second_answers_do_no_harm():
     answer = await talk("junk", capabilities=type(ALL)())
     assert (answer.text, answer.stop_reason) == ("sense[-32601, -32601, -32601]", "end_turn")
+
+
+async def test_broken_messages_that_are_no_answers_do_no_harm():
+    assert (await talk("broken_words")).text == "unharmed"
 
 
 async def test_an_agent_that_closes_its_input_can_still_answer():

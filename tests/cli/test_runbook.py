@@ -1,6 +1,7 @@
 """`pollux runbook`: documents from the command line, as an operator types it."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -104,6 +105,45 @@ def test_stream_json_tells_every_event_and_then_how_it_ended(machine: Machine):
     } in shown
 
 
+def test_without_a_terminal_an_agents_question_is_waited_for_and_answered_elsewhere(tmp_path: Path):
+    pytest.importorskip("acp")
+    machine = Machine(tmp_path)
+    shutil.copytree(EXAMPLE, machine.cwd, dirs_exist_ok=True)
+    with subprocess.Popen(
+        [*POLLUX, "runbook", "run", "todo.atrb", "--trust"], cwd=machine.cwd, env=machine.environ, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        try:
+            assert running.stderr is not None
+            told = next(line for line in running.stderr if "waiting for leave" in line)
+            found = re.search(
+                r"leave: write report\.md; answer with `pollux approvals approve (\S+)` elsewhere, denied in (\d+) s",
+                told,
+            )
+            assert found is not None and 200 < int(found[2]) <= 300
+            assert machine.run("approvals", "approve", found[1]).returncode == 0
+            output, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode == 0 and "approved by local" in output, output
+    assert (machine.cwd / "report.md").exists()
+
+
+def test_a_run_is_gone_on_with_where_it_began_wherever_that_is_said(machine: Machine):
+    (machine.cwd / "inner").mkdir()
+    source = {"type": "internal", "model": "gemini-3.8-flash"}
+    again = agent("echo", 'Say exactly: "fine"', source=source, workingDirectory="inner")
+    file = written(machine, script("wait", "[ -e go ]"), again)
+    done = machine.run("runbook", "run", file, "--trust", "--output-format", "stream-json")
+    assert done.returncode == 1
+    (machine.cwd / "go").touch()
+    elsewhere = machine.cwd / "elsewhere"
+    elsewhere.mkdir()
+    words = [*POLLUX, "runbook", "resume", lines(done)[-1]["runId"], "--retry", "wait"]
+    resumed = subprocess.run(words, cwd=elsewhere, env=machine.environ, capture_output=True, text=True, timeout=60)
+    assert resumed.returncode == 0, resumed
+
+
 def test_allow_lets_what_a_trusted_document_would_ask_about(machine: Machine):
     words = agent("poet", 'Say exactly: "hi"', source={"type": "internal", "model": "gemini-3.8-flash"})
     file = written(machine, words, script("say", "echo {{ doc.previous.output.text }}"))
@@ -119,8 +159,9 @@ def test_allow_lets_what_a_trusted_document_would_ask_about(machine: Machine):
         (document({"id": id_of("x"), "type": "agent", "props": {}}), "Missing source"),
         (document(block("agent", "x", source={"type": "acp"})), "Invalid source: "),
         (document(block("ssh-connect", "x", userHost="root@example.com")), "another machine"),
+        (document(block("script", "x", code=123)), "code must be text, found a number. Put it in quotes (script block"),
     ],
-    ids=["no JSON", "no id", "no source", "half a source", "elsewhere"],
+    ids=["no JSON", "no id", "no source", "half a source", "elsewhere", "no text"],
 )
 def test_what_is_wrong_with_a_document_is_said_with_its_place(machine: Machine, text: str, says: str):
     (machine.cwd / "bad.json").write_text(text)
@@ -173,3 +214,103 @@ async def test_at_a_terminal_the_document_is_asked_about_once_and_agents_each_ti
     finally:
         terminal.close()
     assert (machine.cwd / "report.md").exists()
+
+
+async def test_the_question_about_a_document_shows_all_that_decides_what_it_does(tmp_path: Path):
+    machine = Machine(tmp_path)
+    started = {"type": "acp", "command": "sh", "args": ["-c", "touch made"], "env": {"KEY": "k"}}
+    source = document(
+        block("script", "list", code="ls notes", interpreter="bash -c rm${IFS}notes"),
+        block("http", "get", verb="DELETE", url="http://127.0.0.1:1/all", code="GET http://127.0.0.1:1/one"),
+        agent("ask", "Say hello", source=started, capabilities={"alwaysAllowTools": True}, mcpServers=[{"name": "m"}]),
+        block("sub-runbook", "other", runbookPath="other.atrb"),
+    )
+    (machine.cwd / "it.runbook.json").write_text(source)
+    terminal = Terminal([*POLLUX, "runbook", "run", "it.runbook.json"], cwd=machine.cwd, env=machine.environ)
+    try:
+        asked = await terminal.until("trust it as it stands?")
+    finally:
+        terminal.close()
+    for words in ("bash -c rm${IFS}notes", "DELETE", "http://127.0.0.1:1/all", "sh -c 'touch made'", "alwaysAllowTools",
+                  '"m"', "KEY", "other.atrb"):  # fmt: skip
+        assert words in asked
+    assert "GET http" not in asked
+
+
+async def test_what_was_typed_before_the_question_trusts_nothing(tmp_path: Path):
+    machine = Machine(tmp_path)
+    (machine.cwd / "it.runbook.json").write_text(document(script("one", "touch made")))
+    terminal = Terminal([*POLLUX, "runbook", "run", "it.runbook.json"], cwd=machine.cwd, env=machine.environ)
+    try:
+        terminal.type(f"y{ENTER}")
+        await terminal.until("trust it as it stands?")
+        terminal.type(f"n{ENTER}")
+        await terminal.until("run it?")
+    finally:
+        terminal.close()
+    assert not (machine.cwd / "made").exists()
+
+
+def test_whoever_goes_on_elsewhere_gives_an_agent_no_other_files(tmp_path: Path):
+    with emulator() as url:
+        machine = Machine(tmp_path, GEMINI_API_KEY="k", GOOGLE_GEMINI_BASE_URL=url)
+        inner = machine.cwd / "inner"
+        inner.mkdir()
+        (machine.cwd / "notes.txt").write_text("outside")
+        (inner / "notes.txt").write_text("inside")
+        asked = agent(
+            "look",
+            'call read_file {"path": "notes.txt"}',
+            source={"type": "internal", "model": "gemini-3.8-flash"},
+            capabilities={"readFiles": True},
+        )
+        (inner / "it.runbook.json").write_text(document(block("pause", "wait"), asked))
+        first = machine.run("runbook", "run", "inner/it.runbook.json", "--trust", "--output-format", "stream-json")
+        last = json.loads(first.stdout.splitlines()[-1])
+        machine.run("approvals", "approve", last["approvals"][0]["id"])
+        done = machine.run("runbook", "resume", last["runId"])
+    assert done.returncode == 0 and "inside" in done.stdout and "outside" not in done.stdout
+
+
+def test_a_variable_that_was_missing_is_given_to_whoever_goes_on(tmp_path: Path):
+    machine = Machine(tmp_path)
+    source = document(
+        script("pay", "echo paid >> log"), block("local-var", "region"), script("end", "echo {{ var.region }}")
+    )
+    (machine.cwd / "it.runbook.json").write_text(source)
+    first = machine.run("runbook", "run", "it.runbook.json", "--trust", "--output-format", "stream-json")
+    last = json.loads(first.stdout.splitlines()[-1])
+    assert "--var region=VALUE" in last["error"]
+    done = machine.run("runbook", "resume", last["runId"], "--var", "region=eu")
+    assert done.returncode == 0 and "eu" in done.stdout
+    assert (machine.cwd / "log").read_text() == "paid\n"
+
+
+def test_a_part_of_a_run_is_not_gone_on_with_by_itself(tmp_path: Path):
+    machine = Machine(tmp_path)
+    (machine.cwd / "part.runbook.json").write_text(document(script("fail", "false")))
+    outer = document(block("sub-runbook", "part", runbookPath="part.runbook.json"))
+    (machine.cwd / "it.runbook.json").write_text(outer)
+    words = ("--trust", "--allow", "runbook_script", "--output-format", "stream-json")
+    assert machine.run("runbook", "run", "part.runbook.json", "--trust").returncode == 1
+    told = lines(machine.run("runbook", "run", "it.runbook.json", *words))
+    outer_id, child = (each["data"]["runId"] for each in told if each["type"] == "runbookStarted")
+    done = machine.run("runbook", "resume", child, "--retry", "fail")
+    assert done.returncode == 1 and f"{child} is a part of {outer_id}" in done.stdout, done
+
+
+def test_what_a_run_that_waits_cannot_take_is_refused(tmp_path: Path):
+    machine = Machine(tmp_path)
+    (machine.cwd / "it.runbook.json").write_text(document(script("one", "touch made")))
+    first = machine.run("runbook", "run", "it.runbook.json", "--output-format", "stream-json")
+    run_id = json.loads(first.stdout.splitlines()[-1])["runId"]
+    done = machine.run("runbook", "resume", run_id, "--allow", "runbook_script")
+    assert done.returncode == 1 and "begun with" in done.stdout
+    assert machine.run("runbook", "resume", run_id, "--trust").returncode == 2
+
+
+def test_the_lines_of_a_terminal_block_end_as_lines_do(tmp_path: Path):
+    machine = Machine(tmp_path)
+    (machine.cwd / "it.runbook.json").write_text(document(block("terminal", "look", code="echo one; echo two")))
+    done = machine.run("runbook", "run", "it.runbook.json", "--trust")
+    assert "│ one\n" in done.stdout and "│ two\n" in done.stdout

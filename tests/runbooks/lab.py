@@ -10,6 +10,7 @@ from typing import Any
 from pollux.bootstrap import Fixed
 from pollux.core.ids import RunId, UserId
 from pollux.core.machine import pending
+from pollux.core.redact import Secret
 from pollux.core.run import Run
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
@@ -72,6 +73,7 @@ class RunbookLab:
         agents: dict[str, AgentEntry] | None = None,
         model: str = "scripted",
         store: Store | None = None,
+        secrets: Iterable[Secret] = (),
     ) -> tuple[Engine, Runbooks]:
         runbooks = make_runbooks(
             root=Root(self.work),
@@ -80,6 +82,7 @@ class RunbookLab:
             agents={**DEFAULT_AGENTS, **(agents or {})},
             model=model,
             trust=self.trust,
+            secrets=secrets,
         )
         clock = SystemClock()
         engine = Engine(

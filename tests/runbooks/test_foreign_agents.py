@@ -1,6 +1,9 @@
 """A foreign agent in a block: what it asks for goes through the gate, what it does unasked is written down."""
 
+import asyncio
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ from tests.runbooks.lab import ADA, RunbookLab, agent, document, ended, id_of, o
 
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
+from pollux.runbooks.rules import LIMITS
+from pollux.runbooks.shelf import digest_of
 
 pytest.importorskip("acp")
 
@@ -29,6 +34,21 @@ async def answer(engine: Engine, run: Run, decision: Any, **more: Any) -> Run:
     """The run's next question, answered."""
     run = await waiting(engine, run.id)
     return await engine.resolve(run.approvals[0].id, decision, by="ada", **more)
+
+
+async def until(engine: Engine, run: Run, is_so: Callable[[Run], bool]) -> Run:
+    """The run once it is so."""
+    async with asyncio.timeout(10):
+        while not is_so(run):
+            await asyncio.sleep(0.02)
+            run = await engine.queries.run(run.id)
+    return run
+
+
+def is_done(run: Run, approval_id: str) -> bool:
+    """Whether what this approval was about has been done."""
+    action = run.action_of_approval(approval_id)
+    return action is not None and action.outcome is not None
 
 
 async def test_its_words_stream_and_become_the_output(lab: RunbookLab):
@@ -65,6 +85,30 @@ async def test_a_permission_request_is_a_question_to_a_person(lab: RunbookLab):
     assert {"pendingToolApproval", "executingTool"} <= set(states(events, "work"))
 
 
+async def test_a_question_and_its_answer_are_told_with_the_same_ids(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt hello")))
+    await answer(engine, run, "approved")
+    events = {each["type"]: each["data"] for each in await told(engine, runbooks, run)}
+    asked, answered = events["agentToolApprovalRequired"], events["agentToolApprovalResponse"]
+    assert [answered[name] for name in ("approvalId", "blockId", "toolCallId")] == [
+        asked[name] for name in ("approvalId", "blockId", "toolCallId")
+    ]
+    assert (answered["approved"], answered["by"]) == (True, "ada")
+
+
+async def test_what_nobody_answers_is_denied_and_told_so_and_the_agent_goes_on(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    source = document(worker("work", "append log.txt hello", "say done"))
+    lab.trust.pin("runbook", digest_of(source), what="test", by="ada")
+    start = runbooks.beginning(lab.opening(source), user=ADA)
+    run = await engine.start(replace(start, limits=replace(LIMITS, approval_seconds=0.3)))
+    events = await told(engine, runbooks, run)
+    (denied,) = [each["data"] for each in events if each["type"] == "agentToolApprovalResponse"]
+    assert (denied["approved"], denied["by"], denied["remember"]) == (False, "", False)
+    assert "done" in outputs(events, "work")["text"] and not (lab.work / "log.txt").exists()
+
+
 async def test_a_refused_permission_is_told_by_its_kind_and_the_agent_goes_on(lab: RunbookLab):
     engine, runbooks = await lab.engine()
     run = await lab.start(runbooks, document(worker("work", "append log.txt hello", "say done")))
@@ -72,6 +116,52 @@ async def test_a_refused_permission_is_told_by_its_kind_and_the_agent_goes_on(la
     events = await told(engine, runbooks, run)
     assert not (lab.work / "log.txt").exists()
     assert "no-way" in outputs(events, "work")["text"] and outputs(events, "work")["success"] is True
+
+
+async def test_leave_for_a_command_is_none_for_it_with_a_variable_set(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    orders = ("run echo ran >> log", "run echo ran >> log", "with PATH=/evil echo ran >> log")
+    run = await lab.start(runbooks, document(worker("work", *orders)))
+    await answer(engine, run, "approved", scope="session")
+    run = await waiting(engine, run.id)
+    assert "with PATH set" in run.approvals[0].preview
+    assert (lab.work / "log").read_text() == "ran\nran\n"
+
+
+async def test_a_command_runs_beneath_the_agents_directory(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    (lab.work / "out").symlink_to("/")
+    run = await lab.start(runbooks, document(worker("work", "in / pwd", f"in {lab.work}/out pwd")))
+    events = await told(engine, runbooks, run)
+    assert outputs(events, "work")["text"].count("outside the agent's directory") == 2
+
+
+async def test_leave_for_an_agent_is_none_for_it_with_more_rights(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    free = {**EVERYTHING, "alwaysAllowTools": True}
+    source = document(
+        worker("one", "say 1"), worker("two", "say 2"), worker("three", "run touch ran", capabilities=free)
+    )
+    run = await lab.start(runbooks, source, trusted=False)
+    await answer(engine, run, "approved", scope="session")
+    run = await until(engine, run, lambda run: bool(run.approvals) and len(run.actions) > 1)
+    assert "alwaysAllowTools" in run.approvals[0].preview and not (lab.work / "ran").exists()
+
+
+@pytest.mark.parametrize("order", ["twice", "disguise"])
+async def test_leave_for_one_request_is_none_for_another_of_the_same_id(lab: RunbookLab, order: str):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", f"{order} log.txt")))
+    run = await until(engine, run, lambda run: len(run.approvals) == 2)
+    first, second = run.approvals
+    assert "Remove log.txt" in second.preview
+    await engine.resolve(first.id, "approved", by="ada")
+    if order == "disguise":
+        await until(engine, run, lambda run: is_done(run, first.id))
+    await engine.resolve(second.id, "rejected", by="ada")
+    events = await told(engine, runbooks, run)
+    assert "no-way" in outputs(events, "work")["text"]
+    assert [each["approved"] for each in outputs(events, "work")["toolCallsExecuted"]] == [False]
 
 
 async def test_what_a_person_remembers_is_a_grant_for_the_session(lab: RunbookLab):
@@ -202,3 +292,18 @@ async def test_mcp_servers_are_passed_through_and_named_to_whoever_is_asked(lab:
     await engine.resolve(run.approvals[0].id, "approved", by="ada")
     events = await told(engine, runbooks, run)
     assert outputs(events, "work")["text"] == "notes\n"
+
+
+async def test_of_a_failed_agents_last_lines_only_so_much_is_told(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    loud = started_by("sh", "-c", "head -c 60000 /dev/zero | tr '\\0' e >&2; exit 3")
+    run = await ended(engine, await lab.start(runbooks, document(agent("loud", "Hi", source=loud))))
+    assert run.ending is not None and "exit code 3" in run.ending.message and len(run.ending.message) < 2_000
+
+
+async def test_a_directory_that_another_agent_named_is_asked_about(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    place = "{{ doc.named['one'].output.text | trim }}"
+    source = document(worker("one", "say /etc"), worker("two", "read hostname", workingDirectory=place))
+    run = await waiting(engine, (await lab.start(runbooks, source)).id)
+    assert "where the agent would work" in run.approvals[0].reason and "in /etc" in run.approvals[0].preview

@@ -1,5 +1,8 @@
 """Documents run: each block once, in order, with what the ones before it gave out."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 from tests.runbooks.lab import (
     ADA,
@@ -19,6 +22,7 @@ from tests.runbooks.lab import (
 from pollux.core.errors import Misfit, ValidationError
 from pollux.providers.scripted import call, chunks, reply
 from pollux.runbooks.agents.internal import child_of
+from pollux.runbooks.shelf import digest_of
 
 
 async def test_a_trusted_document_runs_to_its_end(lab: RunbookLab):
@@ -57,6 +61,13 @@ async def test_a_rejected_block_ends_the_run_and_can_be_tried_again(lab: Runbook
     await engine.resolve(run.approvals[0].id, "rejected", by="ada", feedback="not yet")
     run = await ended(engine, run)
     assert run.ending is not None and run.ending.code == "rejected"
+    with pytest.raises(Misfit) as undecided:
+        await runbooks.resume(run.id, user=ADA)
+    act = id_of("act")
+    assert undecided.value.code == "needs_decision" and str(undecided.value) == (
+        f"block 'act' ({act}) was rejected by ada, and has not run: not yet. `--retry {act}` asks about it again,"
+        f" `--skip {act}` goes on without it"
+    )
     again = await runbooks.resume(run.id, user=ADA, retry=id_of("act"))
     again = await waiting(engine, again.id)
     await engine.resolve(again.approvals[0].id, "approved", by="ada")
@@ -164,8 +175,6 @@ async def test_a_part_of_a_runbook_is_a_run_of_its_own(lab: RunbookLab):
     engine, runbooks = await lab.engine()
     inner = document(block("env", "INNER", value="yes"), script("deep", "echo $OUTER; touch deep"), name="Inner")
     (lab.work / "inner.runbook.json").write_text(inner)
-    from pollux.runbooks.shelf import digest_of
-
     lab.trust.pin("runbook", digest_of(inner), what="inner", by="ada")
     source = document(
         block("env", "OUTER", value="around"),
@@ -220,4 +229,87 @@ async def test_our_own_agent_works_beneath_the_runbook_and_nowhere_else(lab: Run
     child = await engine.queries.run(child_of(inside.actions[0].id))
     assert inside.status == "completed" and "Work in the folder sub" in child.instructions
     outside = await ended(engine, await lab.start(runbooks, document(agent("out", "Hello", workingDirectory="/"))))
-    assert outside.ending is not None and "is outside of it" in outside.ending.message
+    assert outside.ending is not None and "workingDirectory must lie beneath" in outside.ending.message
+
+
+async def test_a_part_that_is_tried_again_goes_on_where_it_stopped(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    inner = document(
+        script("one", "echo one >> log"),
+        script("two", "echo two >> log; [ -e go ]"),
+        block("env", "SET", value="by the part"),
+        name="Inner",
+    )
+    (lab.work / "inner.runbook.json").write_text(inner)
+    lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+    source = document(
+        block("sub-runbook", "part", runbookPath="inner.runbook.json", exportEnv=True),
+        script("last", "echo $SET >> log"),
+    )
+    run = await ended(engine, await lab.start(runbooks, source))
+    assert run.status == "failed"
+    with pytest.raises(Misfit, match="goes on inside it, with the block there that stopped"):
+        await runbooks.resume(run.id, user=ADA)
+    still = await ended(engine, await runbooks.resume(run.id, user=ADA, retry="part"))
+    assert still.status == "failed"
+    (lab.work / "go").touch()
+    done = await ended(engine, await runbooks.resume(run.id, user=ADA, retry="part"))
+    assert done.status == "completed"
+    assert (lab.work / "log").read_text().splitlines() == ["one", "two", "two", "two", "by the part"]
+
+
+async def test_a_part_whose_document_has_changed_goes_on_as_it_was(lab: RunbookLab):
+    def save(code: str) -> None:
+        inner = document(script("one", "echo one >> log"), script("two", code))
+        (lab.work / "inner.runbook.json").write_text(inner)
+        lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+
+    engine, runbooks = await lab.engine()
+    outer = document(block("sub-runbook", "part", runbookPath="inner.runbook.json"), name="Outer")
+    save("exit 1")
+    run = await ended(engine, await lab.start(runbooks, outer))
+    save("true")
+    again = await ended(engine, await runbooks.resume(run.id, user=ADA, retry="part"))
+    assert again.status == "failed" and (lab.work / "log").read_text() == "one\n"
+
+
+async def test_a_request_without_an_answer_is_told_in_words_and_not_sent_again(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        source = document(block("http", "send", verb="POST", url=f"{url}/"))
+        run = await ended(engine, await lab.start(runbooks, source))
+    assert run.ending is not None and run.ending.code == "outcome_unknown"
+    said = run.actions[0].outcome.message if run.actions[0].outcome else ""
+    assert said.startswith(f"{url} gave no answer: ") and "The POST request was on its way" in said
+    assert said.endswith("; it may or may not have happened")
+
+
+async def test_the_model_of_a_run_is_for_agents_that_name_none_in_parts_too(lab: RunbookLab):
+    engine, runbooks = await lab.engine(reply("a"), reply("b"), reply("c"), model="")
+    unnamed = {"source": {"type": "internal"}}
+    inner = document(agent("in", "Hello", **unnamed))
+    (lab.work / "inner.runbook.json").write_text(inner)
+    lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+    part = block("sub-runbook", "part", runbookPath="inner.runbook.json")
+    source = document(agent("named", "Hello"), agent("unnamed", "Hello", **unnamed), part, name="Outer")
+    events = await told(engine, runbooks, await lab.start(runbooks, source, model="other"))
+    assert events[-1]["data"]["status"] == "completed"
+    rows = await engine.queries.runs(ADA, limit=10)
+    models = [(await engine.queries.run(row.run_id)).model for row in reversed(rows) if row.profile == "runbook-agent"]
+    assert models == ["scripted", "other", "other"]
+    failed = await ended(engine, await lab.start(runbooks, document(agent("unnamed", "Hello", **unnamed))))
+    assert failed.ending is not None and failed.ending.message.startswith("No model configured")
+
+
+async def test_a_block_that_has_succeeded_is_not_run_by_whoever_looked_before(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    source = document(script("first", "true"), script("pay", "echo paid >> log; [ -e may ]"))
+    run = await ended(engine, await lab.start(runbooks, source))
+    (lab.work / "may").touch()
+    late = lab.opening(source, retried=(id_of("pay"),))
+    await ended(engine, await runbooks.resume(run.id, user=ADA, retry="pay"))
+    start = replace(runbooks.beginning(late, user=ADA), thread_id=run.thread_id)
+    run = await ended(engine, await engine.start(start))
+    assert run.ending is not None and run.ending.status == "completed"
+    assert (lab.work / "log").read_text() == "paid\n" * 2

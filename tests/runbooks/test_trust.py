@@ -126,6 +126,31 @@ def test_a_command_that_switches_its_questions_off_is_always_asked_about(command
     assert "questions" in always_asks(command.split())
 
 
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("gemini", "--yolo=true"),
+        ("gemini", "--approvalMode", "yolo"),
+        ("gemini", "-ys"),
+        ("codex", '--config=approval_policy="never"'),
+        ("codex", "-c", 'approval_policy = "never"'),
+        ("codex", "-capproval_policy=never"),
+        ("codex", "-anever"),
+        ("codex", "-sdanger-full-access"),
+        ("copilot", "--allow-all-tools=true"),
+        ("claude", "--allow-dangerously-skip-permissions"),
+        ("other", "--dangerously_skip"),
+        ("aider", "--yes"),
+        ("npx", "cursor-agent", "--force"),
+        ("sh", "-c", "gemini\t--yolo;true"),
+        ("sh", "-c", 'gemini "--yolo"'),
+        ("sh", "-c", "codex --sandbox danger-full-access exec"),
+    ],
+)
+def test_it_is_found_in_every_form_that_those_programs_take(argv: tuple[str, ...]) -> None:
+    assert "questions" in always_asks(argv)
+
+
 def test_it_is_found_inside_a_shells_argument_too() -> None:
     assert always_asks(["sh", "-c", "exec claude --dangerously-skip-permissions"])
     assert always_asks(["env", "A=b", "gemini", "-y"])
@@ -139,6 +164,7 @@ def test_it_is_found_inside_a_shells_argument_too() -> None:
         "npx -y @google/gemini-cli --acp",
         "codex-acp -c model=o3",
         "opencode acp",
+        "agent -c model=never -s read-only -a untrusted --yes --force -yaml x",
         "",
     ],
 )

@@ -6,6 +6,10 @@ peek FILE         reads by itself, and asks nobody
 write FILE TEXT   has the client write it
 read FILE         has the client read it, and says what it read
 run COMMAND       has the client run it, and says what it put out
+with NAME=VALUE COMMAND   the same with a variable set
+in PATH COMMAND           the same in another directory
+twice FILE        asks for leave to read, then, under the same id, to delete; says what it was told of the latter
+disguise FILE     has the client write it, and asks for leave under the name that this may have; says what it was told
 hang              says nothing any more
 """
 
@@ -56,6 +60,15 @@ def ask(method: str, **params: Any) -> dict[str, Any]:
             sys.exit(0)
 
 
+def permission(call: str, title: str, kind: str) -> str:
+    """Ask for leave, and do not wait."""
+    number = f"q{next(_numbers)}"
+    told = {"toolCallId": call, "title": title, "kind": kind}
+    params = {"sessionId": "s", "toolCall": told, "options": OPTIONS}
+    send({"id": number, "method": "session/request_permission", "params": params})
+    return number
+
+
 def act(order: str, rest: str, cwd: str) -> None:
     first, _, more = rest.partition(" ")
     path = os.path.join(cwd, first)
@@ -81,8 +94,11 @@ def act(order: str, rest: str, cwd: str) -> None:
     elif order == "read":
         answer = ask("fs/read_text_file", path=path)
         say(answer.get("result", {}).get("content") or f"no: {answer.get('error', {}).get('message')}")
-    elif order == "run":
-        made = ask("terminal/create", command="/bin/sh", args=["-c", rest], cwd=cwd)
+    elif order in ("run", "with", "in"):
+        name, _, value = first.partition("=")
+        env = [{"name": name, "value": value}] if order == "with" else []
+        words = ["-c", rest if order == "run" else more]
+        made = ask("terminal/create", command="/bin/sh", args=words, env=env, cwd=first if order == "in" else cwd)
         if "error" in made:
             say(f"no: {made['error']['message']}\n")
             return
@@ -92,6 +108,16 @@ def act(order: str, rest: str, cwd: str) -> None:
         ask("terminal/release", terminalId=terminal)
     elif order == "servers":
         say("".join(f"{server['name']}\n" for server in servers))
+    elif order in ("twice", "disguise"):
+        call = "c0" if order == "twice" else "agent_write_file#1"
+        if order == "twice":
+            permission(call, f"Look at {first}", "other")
+        else:
+            send({"id": "w", "method": "fs/write_text_file", "params": {"sessionId": "s", "path": path, "content": ""}})
+        number = permission(call, f"Remove {first}", "other")
+        while (answer := hear()).get("id") != number:
+            pass
+        say(f"{answer.get('result', {}).get('outcome')}\n")
     elif order == "hang":
         time.sleep(600)
 

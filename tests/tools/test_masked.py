@@ -1,7 +1,7 @@
 """What a tool of somebody else's returns or says, without the secrets that are known here."""
 
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ from pollux.core.errors import AuthError, ToolError
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
 from pollux.core.messages import JSON
 from pollux.core.redact import MASK, Secret
-from pollux.core.tools import Reconciled, ToolContext, ToolSpec
+from pollux.core.tools import Answered, Reconciled, ToolContext, ToolSpec
 from pollux.tools.define import Args, Execute, FunctionTool
 from pollux.tools.masked import MaskedTool, secrets_named
 
@@ -102,3 +102,36 @@ def test_the_name_of_a_variable_says_whether_it_is_secret():
     }
     assert {secret.reveal() for secret in secrets_named(environ)} == {long}
     assert len(secrets_named(environ)) == 6
+
+
+class Heard:
+    """Takes what a tool tells while it works."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    async def note(self, value: JSON) -> None: ...
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        self.told.append((stream, text))
+
+    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+        return Answered("completed")
+
+    async def observe(self, tool: str, title: str, status: str) -> None:
+        self.told.append((tool, title))
+
+
+async def test_what_a_tool_tells_while_it_works_is_masked_also_where_it_comes_in_pieces():
+    async def talk(context: ToolContext, args: Args) -> None:
+        for piece in ("the key is ", KEY[:5], KEY[5:], " or c"):
+            context.tell(piece)
+        context.tell(KEY[:3], stream="stderr")
+        await context.observe("acp:read", f"Read {KEY}", "completed")
+
+    heard = Heard()
+    await masked(talk).run(replace(CONTEXT, reach=heard), {})
+    assert "".join(text for stream, text in heard.told if stream == "stdout") == f"the key is {MASK} or c"
+    # The beginning of a key is none.
+    assert [text for stream, text in heard.told if stream == "stderr"] == [KEY[:3]]
+    assert ("acp:read", f"Read {MASK}") in heard.told

@@ -19,7 +19,7 @@ from pollux.acp.rpc import Notification, Refused, Request
 from pollux.acp.toolcalls import ToolCalls, ToolCallSeen
 from pollux.acp.updates import ContextUsed, TextChunk, name_of, object_of, objects, simple_update
 from pollux.acp.usage import AgentUsage, usage_of
-from pollux.acp.wire import Silent, Wire
+from pollux.acp.wire import Silent, Unreadable, Wire
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
@@ -212,6 +212,9 @@ class _Conversation:
             return await asyncio.shield(answer)
         except Refused as problem:
             raise self._refused(problem, method, kind) from None
+        except Unreadable:
+            text = f"the agent's answer to {method} cannot be read: expected an answer of JSON-RPC 2.0"
+            raise AgentFailed("protocol", text) from None
 
     def _refused(self, problem: Refused, method: str, kind: FailureKind) -> AgentFailed:
         details = object_of(problem.data).get("details")

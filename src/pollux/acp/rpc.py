@@ -21,6 +21,7 @@ LONGEST_ID: Final = 1_000
 LONGEST_MENDED: Final = 2**20
 """A longer line with half characters in it is junk: mending takes a second for each ten MiB, and everybody waits."""
 
+_ANSWERED = re.compile(rb'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _UNFIT = re.compile(rb"\\u(?:[dD][89a-fA-F][0-9a-fA-F]{2}|0000)\Z")
 
@@ -88,6 +89,19 @@ def parse(line: bytes) -> Message | None:
     if error is not None:
         return Reply(number, error=cast("dict[str, JSON]", error) if isinstance(error, dict) else {})
     return Reply(number, message["result"]) if "result" in message else None
+
+
+def answered_by(line: bytes) -> Id:
+    """Of a line that is no message: the request that it means to answer; None where it does not look like an answer.
+
+    Agents write logs where their messages belong, and those do no harm. But whoever waits for an answer that came and
+    could not be read, say with a NaN in it, would wait for ever.
+    """
+    start = line.lstrip()
+    # With the quotes: within a text they would be escaped.
+    is_answer = start.startswith(b"{") and b'"jsonrpc"' in line and b'"method"' not in line
+    found = _ANSWERED.search(line) if is_answer and (b'"result"' in line or b'"error"' in line) else None
+    return int(found[1]) if found else None
 
 
 def encoded(message: dict[str, Any]) -> bytes:

@@ -24,6 +24,10 @@ class Silent(Exception):
     """The agent's output has ended."""
 
 
+class Unreadable(Exception):
+    """The agent has answered, and nobody can read what."""
+
+
 class Wire:
     """One agent's two pipes. When it has failed, everybody who waits for an answer gets to know why."""
 
@@ -45,7 +49,7 @@ class Wire:
         return isinstance(self._problem, Silent)
 
     def call(self, method: str, params: dict[str, JSON]) -> asyncio.Future[JSON]:
-        """Send a request. Its answer raises Refused for an error, and whatever the wire failed with."""
+        """Send a request. Its answer raises Refused for an error, Unreadable, and whatever the wire failed with."""
         answer: asyncio.Future[JSON] = asyncio.get_running_loop().create_future()
         if self._problem is not None:
             answer.set_exception(self._problem)
@@ -83,7 +87,7 @@ class Wire:
                     case Reply() as reply:
                         self._take(reply)
                     case None:
-                        self.ignored += 1
+                        self._miss(line)
                     case Request() | Notification() as message:
                         await hear(message)
             self.fail(Silent())
@@ -137,6 +141,12 @@ class Wire:
                     reply.error.get("data"),
                 )
             )
+
+    def _miss(self, line: bytes) -> None:
+        self.ignored += 1
+        answer = self._waiting.get(rpc.answered_by(line))
+        if answer is not None and not answer.done():
+            answer.set_exception(Unreadable())
 
     def _send(self, message: dict[str, JSON]) -> None:
         # Never waits: an agent that reads only after it was read would wait for us, and we for it.

@@ -32,8 +32,7 @@ class Terminal:
         """The person's answer. Anything but a yes is a no."""
         async with self._asking:
             sys.stderr.write(folded(described(question), columns_of(sys.stderr)))
-            # What was typed before the question was there is no answer to it.
-            _forget_typed()
+            forget_typed()
             return answer_of(await ask_line(QUESTION) or "")
 
 
@@ -63,7 +62,8 @@ def described(question: ApprovalRequired) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _forget_typed() -> None:
+def forget_typed() -> None:
+    """What was typed before a question was there is no answer to it."""
     import termios
 
     with suppress(termios.error, OSError):

@@ -1,14 +1,16 @@
-"""Secrets as a type, and the one function that masks them in text. Only `reveal()` shows a secret."""
+"""Secrets as a type, and what masks them in text, in values and in streams. Only `reveal()` shows a secret."""
 
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable
-from typing import Final, NoReturn, final
+from typing import Any, Final, NoReturn, cast, final
 from urllib.parse import quote, quote_plus
 
 MASK: Final = "[redacted]"
 
 # Shorter values occur in ordinary words by chance; masking them would only garble the text.
 SHORTEST_MASKED: Final = 4
+LONGEST_WORD: Final = 7
+"""A key this short and made of letters alone is a word like `demo`, no key of a real service: a text may hold it."""
 
 
 @final
@@ -57,11 +59,71 @@ def redact(text: str, secrets: Iterable[Secret]) -> str:
 
     Base64 is found when the secret was encoded by itself or inside a longer text at any of the three alignments.
     """
-    masked = {form for secret in secrets for form in forms_of(secret)}
-    # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
-    for form in sorted(masked, key=len, reverse=True):
-        text = text.replace(form, MASK)
-    return text
+    return Masking(secrets).text(text)
+
+
+class Masking:
+    """Masks secrets in whole values, and in text that arrives piece by piece."""
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
+        self._forms = sorted({form for secret in secrets for form in forms_of(secret)}, key=len, reverse=True)
+        self._kept = ""
+
+    def text(self, text: str) -> str:
+        """A whole text."""
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, MASK)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """A JSON value, names and all."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                members = cast("dict[str, Any]", value)
+                return {self.text(name): self.value(member) for name, member in members.items()}
+            case list():
+                return [self.value(member) for member in cast("list[Any]", value)]
+            case _:
+                return value
+
+    def piece(self, text: str) -> str:
+        """What may leave of a text so far: all but an end that could be the beginning of a secret."""
+        text = self.text(self._kept + text)
+        held = max((_overlap(text, form) for form in self._forms), default=0)
+        self._kept = text[len(text) - held :]
+        return text[: len(text) - held]
+
+    def rest(self) -> str:
+        """What was held back, when nothing more comes."""
+        rest, self._kept = self._kept, ""
+        return rest
+
+    def again(self) -> "Masking":
+        """For another text: the same secrets, and nothing held back."""
+        fresh = Masking(())
+        fresh._forms = self._forms
+        return fresh
+
+
+def no_words(secrets: Iterable[Secret]) -> tuple[Secret, ...]:
+    """Those that no ordinary text holds by chance."""
+    return tuple(secret for secret in secrets if not _is_word(secret.reveal()))
+
+
+def _is_word(key: str) -> bool:
+    return len(key) <= LONGEST_WORD and key.isalpha()
+
+
+def _overlap(text: str, form: str) -> int:
+    """How many characters at the text's end are the form's beginning."""
+    for length in range(min(len(text), len(form) - 1), 0, -1):
+        if text.endswith(form[:length]):
+            return length
+    return 0
 
 
 def forms_of(secret: Secret) -> set[str]:

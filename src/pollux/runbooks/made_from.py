@@ -5,7 +5,7 @@ The names of those blocks are an argument of the call, `made_from`: the policy s
 asked.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from pollux.core.messages import JSON
@@ -17,8 +17,14 @@ MADE_FROM: Final = "made_from"
 Args = dict[str, JSON]
 
 
+def all_labels_of(told: Mapping[str, Iterable[str]], runbook: Runbook) -> dict[str, JSON]:
+    """The same for values by name. What was made from nobody's output is left out."""
+    labels = {name: labels_of(sources, runbook) for name, sources in told.items()}
+    return {name: each for name, each in labels.items() if each}
+
+
 def labels_of(sources: Iterable[str], runbook: Runbook) -> list[JSON]:
-    """The blocks as people know them: their type and their name."""
+    """The blocks as people know them: their type and their name. Those of a runbook around it are so already."""
     named = {block.id: f"{block.type}: {block.name or block.id}" for block in runbook.blocks}
     return [*sorted(named.get(source, source) for source in sources)]
 

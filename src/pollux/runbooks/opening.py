@@ -33,6 +33,9 @@ class Opening:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     """What a runbook around it has set."""
+    variable_sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Of variables that a runbook around it made from outputs: its blocks that gave them, as `labels_of` tells them."""
+    env_sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     around: tuple[str, ...] = ()
     """The documents in which it is a part, by their digests: none of them is run again inside itself."""
     exports: bool = False
@@ -41,6 +44,8 @@ class Opening:
     """Blocks that failed or were interrupted before, and shall run again."""
     skipped: tuple[str, ...] = ()
     """Blocks that failed or were interrupted before, and shall be passed over."""
+    model: str = ""
+    """For agent blocks that name none. Empty: what the settings say."""
 
     def message(self) -> Message:
         """As the prompt of a run."""

@@ -6,6 +6,7 @@ from pollux.bootstrap import make_home
 from pollux.config import ConfigError, Settings, load_project
 from pollux.config.rights import ServedRunbooks
 from pollux.core.errors import ValidationError
+from pollux.core.redact import Secret
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import AgentSettings, agent_settings
 from pollux.runbooks.trust import Trust
@@ -23,7 +24,17 @@ def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
         agents=agents_of(settings).agents,
         model=settings.model or "",
         trust=Trust(settings.home),
+        secrets=secrets_of(settings),
     )
+
+
+def secrets_of(settings: Settings) -> tuple[Secret, ...]:
+    """What no block may put into a journal: the keys of the settings, and this machine's own token."""
+    try:
+        token = (settings.home / "token").read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return settings.secrets()
+    return (*settings.secrets(), Secret(token))
 
 
 def kept_by(settings: Settings) -> list[Path]:

@@ -28,6 +28,11 @@ class Step:
     """It failed, and somebody said to go on after it."""
 
     @property
+    def stops(self) -> bool:
+        """Whether the run does not go on after it."""
+        return self.failed and not self.passed_over
+
+    @property
     def problem(self) -> str:
         """Why it failed, as far as it says so."""
         return problem_of(self.result)
@@ -48,15 +53,15 @@ class Progress:
     def failure(self) -> Step | None:
         """The step that stops it, if one does."""
         last = self.steps[-1] if self.steps else None
-        return last if last and last.failed and not last.passed_over else None
+        return last if last and last.stops else None
 
 
 def problem_of(result: JSON) -> str:
     """Why a block did not succeed, as far as its result says so."""
     found = members(result)
-    for name in ("error", "feedback"):
-        if isinstance(said := found.get(name), str) and said:
-            return said
+    said = [word for name in ("error", "feedback") if isinstance(word := found.get(name), str) and word]
+    if said:
+        return ": ".join(said)
     if "exit_code" in found:
         return f"it ended with exit code {found['exit_code']}"
     if "status" in found:
@@ -73,13 +78,18 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         directory=opening.directory,
         workspace=opening.workspace,
         env=dict(opening.env),
-        variables={name: Variable(value) for name, value in opening.variables.items()},
+        variables={
+            name: Variable(value, frozenset(opening.variable_sources.get(name, ())))
+            for name, value in opening.variables.items()
+        },
+        env_sources={name: frozenset(sources) for name, sources in opening.env_sources.items()},
+        model=opening.model,
     )
     steps: list[Step] = []
     for step in _steps(messages, runbook, types):
         scene = types[step.block.type].after(scene, step.block, step.result)
         steps.append(step)
-    stopped = bool(steps and steps[-1].failed and not steps[-1].passed_over)
+    stopped = bool(steps and steps[-1].stops)
     position = steps[-1].block.index + 1 if steps else 0
     following = None if stopped else _next(runbook, position, types)
     return Progress(opening, runbook, scene, tuple(steps), following)
@@ -96,7 +106,9 @@ def _steps(messages: Sequence[Message], runbook: Runbook, types: Types) -> Itera
     steps: dict[str, Step] = {}
     for message in messages:
         if again := opening_of(message):
-            steps = {id_: _judged(step, again) for id_, step in steps.items() if id_ not in again.retried}
+            # Whoever said so may have looked before somebody else did the same: what has succeeded since is done.
+            kept = {id_: step for id_, step in steps.items() if id_ not in again.retried or not step.stops}
+            steps = {id_: _judged(step, again) for id_, step in kept.items()}
         for part in message.parts:
             if isinstance(part, ToolResult) and part.call_id in blocks:
                 block = blocks[part.call_id]

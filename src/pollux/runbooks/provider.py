@@ -12,8 +12,8 @@ from pollux.bootstrap import Opened
 from pollux.core.errors import ModelError, PolluxError
 from pollux.core.messages import NO_USAGE, Message, Text, ToolCall
 from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest, Provider
-from pollux.runbooks.blocks import place_of
-from pollux.runbooks.made_from import MADE_FROM, labels_of
+from pollux.runbooks.documents import place_of
+from pollux.runbooks.made_from import MADE_FROM, all_labels_of, labels_of
 from pollux.runbooks.progress import Progress, Types, progress_of
 
 MODEL: Final = "runbook"
@@ -64,16 +64,22 @@ class WithDocuments:
 def _reply(turns: list[Message], types: Types) -> Message:
     progress = progress_of(turns, types)
     if failed := progress.failure:
-        raise PolluxError(f"{place_of(failed.block)} failed: {failed.problem}")
+        raise PolluxError(f"a block failed: {failed.problem} {place_of(failed.block)}")
     block = progress.following
     if block is None:
-        words = json.dumps({"env": dict(progress.scene.env)}) if progress.opening.exports else _closing_words(progress)
+        words = _exported_words(progress) if progress.opening.exports else _closing_words(progress)
         return Message("assistant", (Text(words),))
     call = types[block.type].call(block, progress.scene)
     args = dict(call.args)
     if call.sources:
         args[MADE_FROM] = labels_of(call.sources, progress.runbook)
     return Message("assistant", (ToolCall(block.id, call.tool, args),))
+
+
+def _exported_words(progress: Progress) -> str:
+    """What the runbook around it takes over, with what that was made from."""
+    scene = progress.scene
+    return json.dumps({"env": dict(scene.env), "sources": all_labels_of(scene.env_sources, scene.runbook)})
 
 
 def _closing_words(progress: Progress) -> str:

@@ -16,7 +16,8 @@ from pollux.runbooks.provider import MODEL
 PROFILE: Final = "runbook"
 LIMITS: Final = Limits(model_calls=100_000, approval_seconds=300)
 """A document ends by itself; every block of it is one call."""
-FOREIGN: Final = rf'"{MADE_FROM}":\[.*"(agent|http|sqlite|postgres|sub-runbook): '
+NOT_THE_DOCUMENTS: Final = r':\[.*"(agent|http|sqlite|postgres|sub-runbook): '
+FOREIGN: Final = f'"{MADE_FROM}"{NOT_THE_DOCUMENTS}'
 """Found in the canonical arguments of a call that was made from words which are not the document's."""
 CODE: Final = (
     "runbook_script",
@@ -53,6 +54,15 @@ ALWAYS: Final = (
             grantable=False,
         )
         for tool in (foreign.NAME, internal.NAME)
+    ),
+    Rule(
+        "require_approval",
+        tool=foreign.NAME,
+        args=f'"{foreign.PLACED_BY}"{NOT_THE_DOCUMENTS}',
+        priority=10,
+        reason="another block's output says where the agent would work",
+        name="made from outputs",
+        grantable=False,
     ),
     Rule(
         "require_approval",

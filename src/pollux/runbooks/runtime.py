@@ -3,7 +3,7 @@
 A runbook is a thread. Each go at it is a run there: what the earlier ones have done is not done again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from pollux.core.ids import RunId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Rule
 from pollux.core.profile import Profile
+from pollux.core.redact import Masking, Secret, no_words
 from pollux.core.run import Run
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
@@ -31,7 +32,7 @@ from pollux.runbooks.blocks import standard_blocks, tools_of
 from pollux.runbooks.documents import Runbook, read
 from pollux.runbooks.made_from import WithSources
 from pollux.runbooks.opening import Opening
-from pollux.runbooks.progress import Progress, Types, progress_of
+from pollux.runbooks.progress import Progress, Step, Types, progress_of
 from pollux.runbooks.provider import DocumentProvider, WithDocuments
 from pollux.runbooks.settings import AgentEntry
 from pollux.runbooks.shelf import Volume, digest_of
@@ -39,6 +40,7 @@ from pollux.runbooks.sub_runbook import SubRunbook, sub_runbook
 from pollux.runbooks.trust import Trust
 from pollux.tools.files.root import Root
 from pollux.tools.files.toolset import file_tools
+from pollux.tools.masked import MaskedTool
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.toolset import shell_tool
 
@@ -82,10 +84,15 @@ class Runbooks:
         user: UserId,
         retry: str = "",
         skip: str = "",
+        variables: Mapping[str, str] | None = None,
         interactive: bool = True,
         more: tuple[Rule, ...] = (),
+        model: str = "",
     ) -> Run:
         """Go on with a runbook: where it was, or, after a failure, with that block again or without it.
+
+        `variables` are given besides those that were given before.
+        A go that begins now takes the `model`, if one is named, for agent blocks that name none.
 
         Raises:
             NotFound: there is no such run.
@@ -94,25 +101,31 @@ class Runbooks:
         run = await self._engine.queries.run(run_id, user)
         if run.profile != rules.PROFILE:
             raise NotFound(f"{run_id} is no run of a runbook")
+        if run.parent is not None:
+            raise Misfit(f"{run_id} is a part of {run.parent.root}. Go on with that one")
         if run.is_open:
             if retry or skip:
                 raise Misfit(
                     f"{run_id} has not ended: there is nothing yet to try again or to pass over. Resume it without"
+                )
+            if variables or more:
+                raise Misfit(
+                    f"{run_id} has not ended, and goes on with the variables and rules that it was begun with. Answer"
+                    " what it asks, or cancel it first"
                 )
             await self._take_up(run)
             return await self._engine.queries.run(run_id, user)
         thread = await self._engine.queries.messages(run.thread_id, user)
         progress = self.progress(thread)
         opening = progress.opening
+        given = dict(variables or {})
+        sources = {name: each for name, each in opening.variable_sources.items() if name not in given}
+        opening = replace(opening, variables={**opening.variables, **given}, variable_sources=sources)
         failed = progress.failure
         if failed is not None:
             block = failed.block
             if not (retry or skip):
-                raise Misfit(
-                    f"block {block.name!r} ({block.id}) did not succeed: {failed.problem}. Say `--retry {block.id}` to"
-                    f" run it again, or `--skip {block.id}` to go on after it",
-                    code="needs_decision",
-                )
+                raise Misfit(_undecided(run, failed), code="needs_decision")
             named = retry or skip
             if named not in (block.id, block.name):
                 raise ValidationError(f"expected the block that stopped the run, {block.id}, found {named!r}")
@@ -121,6 +134,7 @@ class Runbooks:
             raise Misfit("the runbook has been run to its end")
         else:
             opening = replace(opening, retried=(), skipped=())
+        opening = replace(opening, model=model or opening.model)
         start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
         return await self._engine.start(replace(start, thread_id=run.thread_id))
 
@@ -156,7 +170,7 @@ class Runbooks:
     @staticmethod
     def _check(opening: Opening) -> Runbook:
         runbook = read(opening.source, form=opening.form)
-        if hazard := next((notice for notice in runbook.warnings if notice.is_hazard), None):
+        if hazard := runbook.hazard:
             raise ValidationError(f"{hazard}. Nothing was run")
         return runbook
 
@@ -174,10 +188,15 @@ def make_runbooks(
     model: str,
     trust: Trust,
     shell: str = "bash",
+    secrets: Iterable[Secret] = (),
 ) -> Runbooks:
-    """Everything there is to running documents, but for the engine. `root` is where our own agents work."""
+    """Everything there is to running documents, but for the engine. `root` is where our own agents work.
+
+    `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told.
+    """
+    kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host), foreign_agent(live))
+    agent_tools = (internal_agent(host), foreign_agent(live, Masking(kept)))
     types = (
         *standard_blocks(shell=shell),
         Agent(agent_tools, agents, model, root.path),
@@ -191,13 +210,35 @@ def make_runbooks(
     child_profile = agent_profile(model)
     return Runbooks(
         by_name,
-        (*blocks, *asked, *offered),
+        tuple(MaskedTool(tool, kept) for tool in (*blocks, *asked, *offered)),
         {document_profile.name: document_profile, child_profile.name: child_profile},
         host,
         trust,
     )
 
 
-def opening_for(volume: Volume, *, directory: Path, workspace: str, variables: Mapping[str, str]) -> Opening:
+def opening_for(
+    volume: Volume, *, directory: Path, workspace: str, variables: Mapping[str, str], model: str = ""
+) -> Opening:
     """A first go at a document."""
-    return Opening(volume.source, volume.form, str(directory), workspace, str(volume.path), {**variables})
+    return Opening(volume.source, volume.form, str(directory), workspace, str(volume.path), {**variables}, model=model)
+
+
+def _undecided(run: Run, failed: Step) -> str:
+    """What happened to the block that stopped a run, and what a person may do about it."""
+    block = failed.block
+    named = f"block {block.name!r} ({block.id})"
+    action = next((each for each in run.actions if each.call.id == block.id), None)
+    approval = action.approval if action else None
+    answer = approval.resolution if approval else None
+    if answer is not None and answer.status == "rejected":
+        words = f": {answer.feedback}" if answer.feedback else ""
+        said = f"{named} was rejected by {answer.by}, and has not run{words}"
+        again = "asks about it again"
+    elif answer is not None and answer.status == "expired":
+        said, again = f"nobody answered in time whether {named} may run, and it has not", "asks about it again"
+    else:
+        said = f"{named} did not succeed: {failed.problem}"
+        is_part = block.type == "sub-runbook"
+        again = "goes on inside it, with the block there that stopped" if is_part else "runs it again"
+    return f"{said}. `--retry {block.id}` {again}, `--skip {block.id}` goes on without it"

@@ -32,6 +32,8 @@ class Scene:
     variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
     outputs: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict[str, Mapping[str, JSON]])
     executed: tuple[str, ...] = ()
+    model: str = ""
+    """For agents that name none; empty where nobody said anything of it."""
     env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Of environment variables that were made from outputs: the blocks that gave them."""
 

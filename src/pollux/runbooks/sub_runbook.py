@@ -1,21 +1,24 @@
 """`sub-runbook`: another document runs as a part of this one, with its directory, variables and environment.
 
 What it sets stays its own, unless the block says `exportEnv`. It is a child run: killed, cancelled and gone on with
-like any other.
+like any other. Tried again, it goes on where it stopped, with the document as it was.
 """
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Final, cast
 
-from pollux.core.errors import Conflict, NotFound, ToolError
+from pollux.core.errors import Conflict, NotFound, ThreadBusy, ToolError, ValidationError
+from pollux.core.ids import ActionId, ThreadId, UserId
 from pollux.core.messages import JSON
-from pollux.core.run import Parent
+from pollux.core.run import Parent, Run
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.engine.start import Start
 from pollux.runbooks.agents.internal import Host, child_of
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, TEXT, Args, Call, Reading, members, schema
 from pollux.runbooks.documents import Block
+from pollux.runbooks.made_from import all_labels_of
 from pollux.runbooks.opening import Opening, last_opening
 from pollux.runbooks.rules import PROFILE, rules_for
 from pollux.runbooks.scene import Scene
@@ -25,6 +28,10 @@ from pollux.tools.define import FunctionTool
 
 NAME: Final = "runbook_sub"
 DEEPEST: Final = 10
+SOURCES: Final[dict[str, JSON]] = {
+    "type": "object",
+    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+}
 SPEC: Final = ToolSpec(
     NAME,
     "Run another runbook to its end.",
@@ -37,6 +44,8 @@ SPEC: Final = ToolSpec(
         env=ENVIRONMENT,
         variables=ENVIRONMENT,
         exports={"type": "boolean"},
+        env_sources=SOURCES,
+        variable_sources=SOURCES,
     ),
     # Its own blocks are asked about one by one, unless its document is trusted.
     repeat="keyed",
@@ -69,6 +78,9 @@ class SubRunbook:
             env=dict(scene.env),
             variables={key: each.value for key, each in scene.variables.items()},
             exports=reading.flag("exportEnv", default=False),
+            # Also inside of it, a command made from an agent's words is not the one that somebody has read.
+            env_sources=all_labels_of(scene.env_sources, scene.runbook),
+            variable_sources=all_labels_of({key: each.sources for key, each in scene.variables.items()}, scene.runbook),
         )
 
     def output(self, result: JSON) -> dict[str, JSON]:
@@ -76,8 +88,13 @@ class SubRunbook:
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
         scene = scene.with_output(block.id, self.output(result))
-        for name, value in _exported(members(result).get("text")).items():
-            scene = scene.with_env(name, value)
+        if block.props.get("exportEnv") is not True:
+            # What it says at its end begins with its name, and that may look like anything.
+            return scene
+        exported = _exported(members(result).get("text"))
+        sources = members(exported.get("sources"))
+        for name, value in members(exported.get("env")).items():
+            scene = scene.with_env(name, value, frozenset(sources.get(name, ())))
         return scene
 
     def succeeded(self, result: JSON) -> bool:
@@ -85,17 +102,23 @@ class SubRunbook:
 
 
 def sub_runbook(host: Host, trust: Trust) -> Tool:
-    """The tool that starts the child."""
+    """The tool that starts the child, or goes on with one that did not come to its end."""
 
     async def run(context: ToolContext, args: Args) -> None:
         parent = await host.engine.queries.run(context.run_id, context.user)
         outer = last_opening(parent.messages)
-        found = _found(args)
+        thread_id = _thread_of(parent, context.action_id)
+        earlier = await _earlier(host, thread_id, context.user)
+        # Gone on with, it is the document of then: what was done of it is not done again.
+        found = Volume(Path(earlier.path), earlier.source, earlier.form) if earlier else _found(args)
         around = (*outer.around, digest_of(outer.source))
         if found.digest in around:
             raise ToolError(f"{found.path.name} is already running around this block: it would never end")
         if len(around) > DEEPEST:
             raise ToolError(f"runbooks are run inside one another at most {DEEPEST} deep")
+        runbook = found.read()
+        if earlier is None and (hazard := runbook.hazard):
+            raise ToolError(f"{found.path.name}: {hazard}. Nothing of it was run")
         opening = Opening(
             found.source,
             found.form,
@@ -104,10 +127,14 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             str(found.path),
             cast("dict[str, str]", args["variables"]),
             cast("dict[str, str]", args["env"]),
+            _sources(args, "variable_sources"),
+            _sources(args, "env_sources"),
             around,
             bool(args["exports"]),
+            # Of these only the one that stopped it has not succeeded.
+            retried=tuple(block.id for block in runbook.blocks) if earlier else (),
+            model=outer.model,
         )
-        runbook = found.read()
         start = Start(
             opening.message(),
             user=context.user,
@@ -118,6 +145,8 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             live=True,
             parent=Parent(context.run_id, context.action_id, parent.parent.root if parent.parent else parent.id),
             run_id=child_of(context.action_id),
+            thread_id=thread_id,
+            create=True,
             rules=rules_for(is_trusted=trust.is_trusted("runbook", found.digest)),
             title=runbook.name,
             project=str(args["directory"]),
@@ -127,11 +156,29 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
         except Conflict:
             # An attempt before this one has started it.
             pass
+        except ThreadBusy as problem:
+            if problem.run_id != start.run_id:
+                raise ToolError(f"{found.path.name} is gone on with already, as {problem.run_id}") from None
 
     def preview(args: Args) -> str:
         return f"run the runbook {args['path'] or args['name'] or args['id']}\nin {args['directory']}"
 
     return FunctionTool(SPEC, run, preview=preview)
+
+
+def _thread_of(parent: Run, action_id: str) -> ThreadId:
+    """Where all goes at this block's document are: the same, however often the block is tried."""
+    action = parent.action(ActionId(action_id))
+    assert action is not None, "a tool runs for an action"
+    return ThreadId("thr_" + hashlib.sha256(f"{parent.thread_id} {action.call.id}".encode()).hexdigest()[:24])
+
+
+async def _earlier(host: Host, thread_id: ThreadId, user: UserId) -> Opening | None:
+    """What an earlier go at it began with. None where this is the first."""
+    try:
+        return last_opening(await host.engine.queries.messages(thread_id, user))
+    except (NotFound, ValidationError):
+        return None
 
 
 def _found(args: Args) -> Volume:
@@ -144,7 +191,11 @@ def _found(args: Args) -> Volume:
         raise ToolError(str(problem)) from None
 
 
-def _exported(text: JSON) -> dict[str, str]:
+def _sources(args: Args, name: str) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(labels) for key, labels in members(args.get(name)).items()}
+
+
+def _exported(text: JSON) -> dict[str, JSON]:
     if not isinstance(text, str) or not text.startswith('{"env"'):
         return {}
-    return cast("dict[str, str]", json.loads(text)["env"])
+    return members(json.loads(text))

@@ -102,8 +102,7 @@ class BlockTeller:
                 yield self._over(run)
             case _:
                 pass
-        if before is None or before.open is not run.open:
-            yield from self._ended(before, run)
+        yield from self._ended(before, run)
 
     def _begun(self, action: Action) -> Iterator[Told]:
         if action.asker:
@@ -113,18 +112,23 @@ class BlockTeller:
         block = self._blocks.get(action.call.id)
         if block is None:
             return
+        assert action.started is not None
         yield self._event(
-            "blockStarted", blockId=block.id, name=block.name, blockType=block.type, lifecycle={"type": "started"}
+            "blockStarted",
+            blockId=block.id,
+            name=block.name,
+            blockType=block.type,
+            startedAt=action.started.at,
+            lifecycle={"type": "started"},
         )
         if action.tool in AGENTS:
             yield from self._state(block.id, "initializing", self.run)
 
     def _ended(self, before: Run | None, run: Run) -> Iterator[Told]:
         """What has an outcome now and had none before."""
-        turn = before.turn if before else 0
-        for action in run.actions:
-            if action.turn < turn or action.outcome is None or (before and _had_ended(before, action)):
-                continue
+        for action in _ended_since(before, run):
+            if _ran_out(action):
+                yield self._answer(action, approved=False)
             if action.asker:
                 yield from self._state(self._block_of(action.asker), "waiting", run)
             elif block := self._blocks.get(action.call.id):
@@ -191,16 +195,23 @@ class BlockTeller:
         action = run.action_of_approval(answer.approval_id)
         if action is None:
             return
-        told = {"approved": answer.decision == "approved", "remember": answer.scope is not None, "by": answer.by}
+        is_yes, is_kept = answer.decision == "approved", answer.scope is not None
+        yield self._answer(action, approved=is_yes, remember=is_kept, by=answer.by)
+
+    def _answer(self, action: Action, *, approved: bool, remember: bool = False, by: str = "") -> Told:
+        """What became of a question. Without a `by`, nobody answered it in time."""
+        assert action.approval is not None
+        told: Told = {"approvalId": action.approval.id, "approved": approved, "remember": remember, "by": by}
         if action.asker:
-            block_id = self._block_of(action.asker)
-            yield self._event("agentToolApprovalResponse", blockId=block_id, toolCallId=action.call.id, **told)
-        else:
-            yield self._event("blockApprovalResponse", blockId=action.call.id, approvalId=answer.approval_id, **told)
+            told |= {"blockId": self._block_of(action.asker), "toolCallId": action.call.id}
+            return self._event("agentToolApprovalResponse", **told)
+        return self._event("blockApprovalResponse", blockId=action.call.id, **told)
 
     def _output(self, output: Output) -> Iterator[Told]:
         block_id = self._block_of(output.action_id)
-        if block_id not in self._blocks:
+        action = self.run.action(output.action_id) if self.run else None
+        if block_id not in self._blocks or action is None or action.outcome is not None:
+            # What was put out is in the result: nothing is told after that.
             return
         if self._states.get(block_id) in ("initializing", "waiting", "executingTool"):
             yield from self._state(block_id, "streaming", self.run)
@@ -251,7 +262,11 @@ class ChildTeller:
             return
         if not isinstance(item, Recorded):
             return
-        self.run = run = step(self.run, item.event)
+        before = self.run
+        self.run = run = step(before, item.event)
+        for action in _ended_since(before, run):
+            if _ran_out(action):
+                yield self._answer(action, approved=False)
         match item.event:
             case ActionDecided(action=action) if action.approval is not None:
                 yield {"type": "state", "status": "pendingToolApproval"}
@@ -270,21 +285,27 @@ class ChildTeller:
                 )
             case ApprovalResolved() as answer:
                 action = run.action_of_approval(answer.approval_id)
-                approved, remember = answer.decision == "approved", answer.scope is not None
-                yield event(
-                    "agentToolApprovalResponse",
-                    blockId=self.block_id,
-                    toolCallId=action.call.id if action else "",
-                    approved=approved,
-                    remember=remember,
-                    by=answer.by,
-                )
+                is_yes, is_kept = answer.decision == "approved", answer.scope is not None
+                if action is not None:
+                    yield self._answer(action, approved=is_yes, remember=is_kept, by=answer.by)
             case ActionStarted():
                 yield {"type": "state", "status": "executingTool"}
             case _ if run.asked:
                 yield {"type": "state", "status": "waiting"}
             case _:
                 pass
+
+    def _answer(self, action: Action, *, approved: bool, remember: bool = False, by: str = "") -> Told:
+        assert action.approval is not None
+        return event(
+            "agentToolApprovalResponse",
+            blockId=self.block_id,
+            toolCallId=action.call.id,
+            approvalId=action.approval.id,
+            approved=approved,
+            remember=remember,
+            by=by,
+        )
 
 
 def pending_of(action: Action) -> Told:
@@ -322,6 +343,21 @@ def _known(run: Run, action_id: str) -> Action:
     return action
 
 
+def _ended_since(before: Run | None, run: Run) -> Iterator[Action]:
+    """What has an outcome now and had none before."""
+    if before is not None and before.open is run.open:
+        return
+    turn = before.turn if before else 0
+    for action in run.actions:
+        if action.turn >= turn and action.outcome is not None and not (before and _had_ended(before, action)):
+            yield action
+
+
 def _had_ended(before: Run, action: Action) -> bool:
     earlier = before.action(action.id)
     return earlier is not None and earlier.outcome is not None
+
+
+def _ran_out(action: Action) -> bool:
+    """Whether it was denied because nobody answered."""
+    return action.approval is not None and action.approval.status == "expired"

@@ -7,10 +7,11 @@ Nothing in a project directory adds to it, and one that others can write counts 
 import fcntl
 import json
 import os
+import re
 import stat
 import tempfile
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -148,38 +149,78 @@ def _pin(told: Mapping[str, Any]) -> Pin:
 # Agents with their own questions switched off
 
 
-_ANY: Final = ("--yolo", "--allow-all-tools", "--allow-all-paths", "--allow-all", "--full-auto", "--yes-always", "-y")
-"""Words that mean it whatever the program: Gemini CLI, Qwen, Codex, Copilot, Crush, Aider."""
-_FORCE: Final = {"cursor-agent": ("-f", "--force"), "amp": ("--dangerously-allow-all",), "goose": ("--auto",)}
+_ANY: Final = frozenset("yolo allow-all-tools allow-all-paths allow-all full-auto yes-always".split())
+"""Options that mean it whatever the program: Gemini CLI, Qwen, Codex, Copilot, Crush, Aider."""
+_OWN: Final = {"cursor-agent": ("f", "force"), "goose": ("auto",), "aider": ("yes",)}
+"""Options that mean it for one program, which another one may start."""
 _VALUES: Final = {
-    "--approval-mode": ("yolo", "auto_edit", "auto-edit"),
-    "--permission-mode": ("bypassPermissions", "acceptEdits", "dontAsk"),
-    "--ask-for-approval": ("never",),
-    "-a": ("never",),
-    "--sandbox": ("danger-full-access",),
-    "-s": ("danger-full-access",),
-    "--config": ("approval_policy=never", "sandbox_mode=danger-full-access"),
-    "-c": ("approval_policy=never", "sandbox_mode=danger-full-access"),
+    "approval-mode": ("yolo", "auto-edit"),
+    "permission-mode": ("bypass-permissions", "accept-edits", "dont-ask"),
+    "ask-for-approval": ("never",),
+    "a": ("never",),
+    "sandbox": ("danger-full-access",),
+    "s": ("danger-full-access",),
+    "config": ("approval-policy=never", "sandbox-mode=danger-full-access"),
+    "c": ("approval-policy=never", "sandbox-mode=danger-full-access"),
 }
 """Options that mean it with these values."""
 _RUNNERS: Final = frozenset({"npx", "npm", "pnpm", "bunx", "yarn"})
 """Their own `-y`, before the package, answers a question about installing it."""
+MOST_LETTERS: Final = 4
+"""Of short options in one word, with its dash. What is longer is a name, such as `-yaml`."""
+_OPTION: Final = re.compile(r"(-{1,2})([A-Za-z][^=]*)=?(.*)", re.DOTALL)
 
 
 def always_asks(argv: Sequence[str]) -> str:
-    """Why this command line is asked about every time, whatever was accepted; empty if it is not."""
+    """Why this command line is asked about every time, whatever was accepted; empty if it is not.
+
+    Options are found in every form in which those programs take them (`--yolo=true`, `--approvalMode yolo`, `-anever`),
+    and also in a text that is given to a shell. It is no lock: a program of the document's own can do as it likes.
+    """
     program = Path(argv[0]).name if argv else ""
-    words = [word for arg in argv for word in (arg.split() if " " in arg else [arg])]
+    words = [word for arg in argv for word in _words(arg)]
     own = _own_options(program, words)
+    known = {Path(word).name for word in words}
     for index, word in enumerate(words):
-        following = words[index + 1] if index + 1 < len(words) else ""
-        name, equals, value = word.partition("=")
-        bare = value.strip("\"'") if equals else following.replace('"', "").replace("'", "")
-        is_named = word.lstrip("\"'").startswith("--dangerously-") or word in _FORCE.get(program, ())
-        if is_named or (word in _ANY and index not in own) or bare in _VALUES.get(name, ()):
-            shown = word if equals or name not in _VALUES else f"{word} {following}"
-            return f"{shown[:80]} switches off the agent's own questions"
+        following = " ".join(words[index + 1 : index + 4])
+        if index not in own and (told := _meaning(word, following, known)):
+            return f"{told[:80]} switches off the agent's own questions"
     return ""
+
+
+def _words(arg: str) -> list[str]:
+    """The words of one argument, which may be a command line of its own."""
+    return re.sub(r"[\"'\\]", "", arg).replace(";", " ; ").replace("&", " & ").replace("|", " | ").split()
+
+
+def _meaning(word: str, following: str, known: Collection[str]) -> str:
+    """The option that means it; empty if this word does not begin one."""
+    found = _OPTION.fullmatch(word)
+    if found is None:
+        return ""
+    dashes, name, value = found[1], _plain(found[2]), found[3]
+    if "dangerously-" in f"{name}-" or name in _ANY or any(name in _OWN[each] for each in known & _OWN.keys()):
+        return word
+    meant = _VALUES.get(name, ())
+    if _is_one_of(value, meant):
+        return word
+    if not value and _is_one_of(following, meant):
+        return f"{word} {following}"
+    # Short ones may stand together, or directly before their value.
+    is_among = len(word) <= MOST_LETTERS and "y" in word
+    is_joined = _is_one_of(word[2:], _VALUES.get(word[1], ()))
+    return word if dashes == "-" and (is_among or is_joined) else ""
+
+
+def _is_one_of(value: str, meant: Sequence[str]) -> bool:
+    """Whether the value is one of those, or begins with it: nobody knows where it ends in a text for a shell."""
+    plain = re.sub(r"\s*=\s*", "=", _plain(value))
+    return any(plain == each or plain.startswith(f"{each} ") for each in meant)
+
+
+def _plain(name: str) -> str:
+    """`approvalMode`, `approval_mode` and `Approval-Mode` are all `approval-mode`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).replace("_", "-").lower()
 
 
 def _own_options(program: str, words: Sequence[str]) -> frozenset[int]:

@@ -2,13 +2,14 @@
 caller, whatever the tool returns and whatever it says when it fails."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, cast
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 from pollux.core.errors import PolluxError
 from pollux.core.messages import JSON
-from pollux.core.redact import MASK, Secret, forms_of
-from pollux.core.tools import Reconciled, Tool, ToolContext
+from pollux.core.redact import Masking, Secret
+from pollux.core.tools import Reach, Reconciled, Tool, ToolContext
 from pollux.engine.perform import plain
 from pollux.tools.around import Around
 
@@ -28,39 +29,51 @@ def secrets_named(environ: Mapping[str, str]) -> tuple[Secret, ...]:
 
 
 class MaskedTool(Around):
-    """A tool without a secret in its results and in its errors."""
+    """A tool without a secret in its results, in its errors, and in what it tells while it works."""
 
     def __init__(self, inner: Tool, secrets: Iterable[Secret]) -> None:
         super().__init__(inner)
-        # The longest first: a short form may lie inside a longer one, and would leave its ends readable.
-        self._forms = sorted({form for secret in secrets for form in forms_of(secret)}, key=len, reverse=True)
+        self._masking = Masking(secrets)
 
     async def run(self, context: ToolContext, args: dict[str, JSON]) -> Any:
+        telling = _Telling(context.reach, self._masking)
         try:
-            return self._masked(plain(await self._inner.run(context, args)))
+            return self._masking.value(plain(await self._inner.run(replace(context, reach=telling), args)))
         except PolluxError as problem:
             # Its text is told. Of every other error only the kind is.
-            problem.args = (self._text(str(problem)),)
+            problem.args = (self._masking.text(str(problem)),)
             raise
+        finally:
+            telling.close()
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         found = await self._inner.reconcile(context, args)
-        return Reconciled(found.outcome, self._masked(plain(found.result)), self._text(found.detail))
+        return Reconciled(found.outcome, self._masking.value(plain(found.result)), self._masking.text(found.detail))
 
-    def _masked(self, value: JSON) -> JSON:
-        match value:
-            case str():
-                return self._text(value)
-            case dict():
-                members = cast("dict[str, JSON]", value)
-                return {self._text(name): self._masked(member) for name, member in members.items()}
-            case list():
-                return [self._masked(member) for member in cast("list[JSON]", value)]
-            case _:
-                return value
 
-    def _text(self, text: str) -> str:
-        for form in self._forms:
-            if form in text:
-                text = text.replace(form, MASK)
-        return text
+class _Telling:
+    """What a tool at work may do, without a secret in what others see of it.
+
+    What it notes is for itself, and what it asks for is what shall be done: neither is changed.
+    """
+
+    def __init__(self, inner: Reach, masking: Masking) -> None:
+        self._inner = inner
+        self._masking = masking
+        self._streams: dict[str, Masking] = {}
+        self.note = inner.note
+        self.ask = inner.ask
+
+    def tell(self, text: str, *, stream: str = "stdout") -> None:
+        masking = self._streams.setdefault(stream, self._masking.again())
+        if said := masking.piece(text):
+            self._inner.tell(said, stream=stream)
+
+    def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
+        return self._inner.observe(tool, self._masking.text(title), self._masking.text(status))
+
+    def close(self) -> None:
+        """Nothing more comes: what was held back was no secret."""
+        for stream, masking in self._streams.items():
+            if rest := masking.rest():
+                self._inner.tell(rest, stream=stream)

@@ -501,6 +501,32 @@ def junk() -> None:
 
 
 @way
+def broken_answer(at: str, result: str) -> None:
+    """Answers with what is no JSON, and then waits for whatever comes."""
+    request = hear("initialize")
+    for method in ("session/new", "session/prompt"):
+        if at == request["method"]:
+            break
+        answer(request, {"protocolVersion": 1, "sessionId": SESSION})
+        request = hear(method)
+    raw(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{result}}}\n')
+    stay()
+
+
+@way
+def broken_words() -> None:
+    """Broken messages, none of which is an answer, and then a good one."""
+    prompt = begin()
+    id = prompt["id"]
+    raw(f'{{"jsonrpc":"2.0","id":{id},"method":"session/update","params":{{"result":NaN}}}}\n')
+    raw(f'{{"jsonrpc":"2.0","id":{id + 1},"result":NaN}}\n')
+    raw(f'{{"id":{id},"result":NaN}}\n')
+    raw(f'log: {{"jsonrpc":"2.0","id":{id},"result":NaN}}\n')
+    chunk("unharmed")
+    finish(prompt)
+
+
+@way
 def wrong_ids() -> None:
     """Answers, but never to what it was asked."""
     first = hear("initialize")

@@ -10,10 +10,10 @@ import pytest
 from tests.runbooks.blocks.at_work import ID, block, prepared, preview, run, scene, subjects
 from tests.stores.postgres import fresh_database
 
-from pollux.core.errors import ToolError, ValidationError
+from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.runbooks.blocks import Call
 from pollux.runbooks.blocks.postgres import Postgres
-from pollux.runbooks.blocks.sql import MAX_ROWS, Unfinished
+from pollux.runbooks.blocks.sql import MAX_ROWS
 
 POSTGRES = Postgres()
 
@@ -86,7 +86,7 @@ async def test_statements_that_write_are_carried_out_all_or_none(things: str):
 
 
 async def test_statements_with_transactions_of_their_own_may_be_left_half_done(things: str):
-    with pytest.raises(Unfinished):
+    with pytest.raises(OutcomeUnknown):
         await run(POSTGRES, query(things, "BEGIN; DELETE FROM things; COMMIT; DELETE FROM nothing"), scene())
     assert rows(things) == []
 
@@ -168,7 +168,7 @@ async def test_a_cancelled_statement_ends_in_the_server_too(url: str, text: str)
 
 async def test_a_lost_connection_leaves_open_what_was_done(url: str):
     text = "CREATE TABLE IF NOT EXISTS t (a int); SELECT pg_terminate_backend(pg_backend_pid())"
-    with pytest.raises(Unfinished):
+    with pytest.raises(OutcomeUnknown):
         await run(POSTGRES, query(url, text), scene())
 
 

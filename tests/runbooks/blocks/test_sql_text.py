@@ -91,7 +91,7 @@ def test_no_text_is_lost_and_none_is_read_for_ever(text: str):
     "text", ["/*" * 300_000, "'" * 300_001, "$a$" * 200_000, "SELECT 1;" * 100_000, "E'" + "\\" * 500_000]
 )
 def test_long_texts_take_no_longer_than_their_length(text: str):
-    began = time.monotonic()
+    began = time.process_time()
     statements(text, "postgres")
     statements(text, "sqlite")
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5

@@ -49,7 +49,7 @@ async def test_what_a_value_holds_is_not_rendered_again():
 @pytest.mark.parametrize("name", ["", "two words", "a-b", "a!"])
 def test_a_variable_needs_a_name_of_letters_digits_and_underscores(name: str):
     for kind, type_ in ((VAR, "var"), (LOCAL_VAR, "local-var"), (DROPDOWN, "dropdown")):
-        with pytest.raises(ValidationError, match=rf"id {ID}, line 7\): name "):
+        with pytest.raises(ValidationError, match=rf"^name .* id {ID}, line 7\)$"):
             kind.call(block(type_, name=name, value="x"), scene())
 
 
@@ -120,29 +120,29 @@ async def test_a_choice_is_given_or_kept_in_the_document():
 
 @pytest.mark.parametrize("given", [{}, {"size": "xxl"}])
 def test_without_a_choice_the_options_are_named(given: dict[str, str]):
-    with pytest.raises(ValidationError, match=r"line 7\): .*--var size=VALUE, where VALUE is one of s, l, Huge$"):
+    with pytest.raises(ValidationError, match=r"--var size=VALUE, where VALUE is one of s, l, Huge \(.* line 7\)$"):
         DROPDOWN.call(dropdown(), scene(variables=given))
 
 
 def test_options_may_be_in_a_variable_or_where_older_documents_have_them():
     by_variable = dropdown(optionsType="variable", fixedOptions="", variableOptions="sizes")
-    with pytest.raises(ValidationError, match=r"one of a, b$"):
+    with pytest.raises(ValidationError, match=r"one of a, b \("):
         DROPDOWN.call(by_variable, scene(variables={"sizes": "a\nb"}))
-    with pytest.raises(ValidationError, match=r"there are none yet$"):
+    with pytest.raises(ValidationError, match=r"there are none yet \("):
         DROPDOWN.call(by_variable, scene())
-    with pytest.raises(ValidationError, match=r"one of 1, 2$"):
+    with pytest.raises(ValidationError, match=r"one of 1, 2 \("):
         DROPDOWN.call(dropdown(fixedOptions="", options="a=1, b=2", delimiter="="), scene())
 
 
 def test_a_command_that_lists_options_is_named_and_not_run():
     made = dropdown(optionsType="command", fixedOptions="", commandOptions="gh release list")
-    with pytest.raises(ValidationError, match=r"one of those that this command lists: gh release list$"):
+    with pytest.raises(ValidationError, match=r"one of those that this command lists: gh release list \("):
         DROPDOWN.call(made, scene())
     assert DROPDOWN.call(made, scene(variables={"size": "v1"})).args["value"] == "v1"
 
 
 def test_a_long_list_of_options_is_cut():
-    with pytest.raises(ValidationError, match=r"19 and 80 more$"):
+    with pytest.raises(ValidationError, match=r"19 and 80 more \("):
         DROPDOWN.call(dropdown(fixedOptions=",".join(map(str, range(100)))), scene())
 
 

@@ -103,6 +103,31 @@ def test_a_block_of_an_unknown_type_is_warned_about_with_block_and_line() -> Non
 
 
 @pytest.mark.parametrize(
+    ("type_", "name", "value", "kind"),
+    [
+        ("script", "code", "123", "a number"),
+        ("terminal", "code", "false", "true or false"),
+        ("http", "body", "{a: 1}", "an object"),
+        ("dropdown", "fixedOptions", "[a, b]", "a list"),
+        ("var", "value", "1.5", "a number"),
+    ],
+)
+def test_what_must_be_text_and_is_none_is_told_with_block_and_line(type_: str, name: str, value: str, kind: str):
+    id_ = "019abe12-2fae-7803-a241-ce877f6d3df1"
+    head = f"id: {id_}\nname: x\nversion: 1\ncontent:\n"
+    runbook = read(f"{head}- id: {id_}\n  type: {type_}\n  props:\n    {name}: {value}\n")
+    assert runbook.hazard is not None
+    expected = f"{name} must be text, found {kind}. Put it in quotes ({type_} block id {id_}, line 5)"
+    assert (str(runbook.hazard), runbook.hazard.block, runbook.hazard.line) == (expected, id_, 5)
+
+
+def test_a_word_that_other_readers_take_for_a_truth_is_text():
+    id_ = "019abe12-2fae-7803-a241-ce877f6d3df1"
+    block = f"- id: {id_}\n  type: script\n  props:\n    code: no\n"
+    assert read(f"id: {id_}\nname: x\nversion: 1\ncontent:\n{block}").warnings == ()
+
+
+@pytest.mark.parametrize(
     ("type_", "props", "is_hazard"),
     [
         ("mysql", {}, False),

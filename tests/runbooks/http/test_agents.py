@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.http.site import Site
 from tests.runbooks.http.site import (
     RUNS,
     answered,
@@ -19,6 +20,8 @@ from tests.runbooks.http.site import (
 from tests.runbooks.lab import agent, block, document, id_of, script
 from tests.runbooks.test_foreign_agents import worker
 
+from pollux.core.ids import UserId
+from pollux.core.run import Run
 from pollux.testing import call, reply
 from pollux.testing import scripted as model
 
@@ -128,3 +131,43 @@ async def test_an_agent_that_takes_too_long_has_timed_out(tmp_path: Path):
         assert run["blocks"][0]["agent"]["status"] in ("idle", "initializing")
         over = await seen(here.ada, run["runId"], lambda run: run["state"] == "failed")
     assert over["blocks"][0]["agent"]["status"] == "timedOut" and over["blocks"][0]["code"] == "timeout"
+
+
+async def test_a_run_names_the_model_of_agents_that_name_none(tmp_path: Path):
+    async with runbook_site(tmp_path, model(reply("Hello."))) as here:
+        put(tmp_path / "runbooks", "a.atrb", document(agent("us", "Hello", source={"type": "internal"})))
+        none = await ended(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
+        assert none["error"].startswith("No model configured")
+        run = await ended(here.ada, (await begun(here.ada, "a.atrb", model="gemini-3.8-flash"))["runId"])
+        assert run["state"] == "completed" and (await child(here)).model == "gemini-3.8-flash"
+        for name, said in (
+            ("nothing-known", "has no known form"),
+            ("openai:http://127.0.0.1:1/v1/model", "by its name alone"),
+            ("", "model"),
+            ("x" * 300, "model"),
+        ):
+            got = await here.ada.post(RUNS, {"path": "a.atrb", "model": name})
+            assert got.status == 400 and said in got.body["error"]["message"], got
+
+
+async def test_an_agent_works_beside_its_document_and_never_outside_the_folder(tmp_path: Path):
+    may = {"readFiles": True}
+    steps = model(call("read_file", {"path": "team/notes/a.txt"}), reply("Read."))
+    async with runbook_site(tmp_path, steps) as here:
+        folder = tmp_path / "runbooks"
+        put(folder, "team/notes/a.txt", "a note")
+        put(folder, "team/in.atrb", document(agent("us", "Read it.", capabilities=may, workingDirectory="notes")))
+        put(folder, "team/out.atrb", document(agent("us", "Read it.", workingDirectory="../..")))
+        run = await ended(here.ada, (await begun(here.ada, "team/in.atrb"))["runId"])
+        reading = await child(here)
+        assert run["state"] == "completed" and "Work in the folder team/notes" in reading.instructions
+        assert reading.actions[0].outcome is not None and reading.actions[0].outcome.result == {"content": "a note"}
+        out = await ended(here.ada, (await begun(here.ada, "team/out.atrb"))["runId"])
+    assert out["code"] == "block_failed" and "workingDirectory must lie beneath" in out["error"]
+
+
+async def child(here: Site) -> Run:
+    """The one run of our own agent."""
+    rows = await here.engine.queries.runs(UserId("ada"), limit=10)
+    (found,) = [row.run_id for row in rows if row.profile == "runbook-agent"]
+    return await here.engine.queries.run(found)

@@ -27,7 +27,26 @@ async def test_runs_come_newest_first_page_by_page_and_prompts_are_not_among_the
                 break
             before = f"&before={page['next']}"
     assert seen == [item["runId"] for item in whole["items"]] == begun_ones[::-1]
-    assert {(item["name"], item["state"]) for item in whole["items"]} == {("A name", "completed")}
+    assert {(item["name"], item["path"], item["state"]) for item in whole["items"]} == {
+        ("A name", "a.atrb", "completed")
+    }
+
+
+async def test_of_two_documents_with_one_name_each_run_tells_which_it_is_of(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        for path in ("a.atrb", "deep/a.atrb"):
+            put(tmp_path / "runbooks", path, document(script("one", "test -f go"), name="Same"))
+        first = await ended(here.ada, (await begun(here.ada, "deep/a.atrb"))["runId"])
+        await ended(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
+        (tmp_path / "runbooks/deep/go").touch()
+        again = (await here.ada.post(f"{RUNS}/{first['runId']}/resume", {"retry": first["blocks"][0]["id"]})).body
+        await ended(here.ada, again["runId"])
+        listed = (await here.ada.get(RUNS)).body["items"]
+        erased = await here.ada.send("DELETE", f"/api/agent/threads/{first['threadId']}")
+        assert erased.status == 200, erased
+        left = (await here.ada.get(RUNS)).body["items"]
+    assert [item["path"] for item in listed] == ["deep/a.atrb", "a.atrb", "deep/a.atrb"]
+    assert {item["path"] for item in left} <= {"a.atrb", ""}
 
 
 async def test_the_agents_of_the_configuration_are_told_with_whether_they_are_installed(tmp_path: Path):

@@ -19,6 +19,7 @@ from pollux.core.profile import Limits, Profile
 from pollux.runbooks.http.runtime import owners
 from pollux.runbooks.http.table import ENDPOINTS
 from pollux.runbooks.opening import Opening
+from pollux.stores.memory import MemoryStore
 from pollux.testing import scripted
 
 Ask = tuple[str, str, Mapping[str, Any] | None]
@@ -214,3 +215,21 @@ def test_a_tool_of_the_same_name_is_told_at_the_start(tmp_path: Path):
 async def test_whoever_may_no_longer_has_nothing(tmp_path: Path):
     async with runbook_site(tmp_path, lines=["users = []"]) as here:
         assert await refusals(here.ada) == {alike(await here.ada.get("/api/nothing"))}
+
+
+async def test_whoever_may_no_longer_lets_nothing_happen_and_may_still_stop_it(tmp_path: Path):
+    store, folder = MemoryStore(), tmp_path / "runbooks"
+    async with runbook_site(tmp_path, lines=['users = ["ada"]'], store=store) as here:
+        put(folder, "a.atrb", document(script("one", "touch done")))
+        run = await asked(here.ada, (await begun(here.ada, "a.atrb", trust=False))["runId"])
+    question = run["approvals"][0]
+    async with runbook_site(tmp_path, lines=['users = ["bob"]'], store=store) as here:
+        for decision in ("approve_once", "approve_and_always_allow_recipient"):
+            got = await here.ada.resolve(question["id"], decision)
+            assert (got.status, got.code) == (403, "policy_denied") and "runbooks" in got.body["error"]["message"]
+        edited = {"args": {**question["args"], "code": "touch other"}}
+        assert (await here.ada.post(f"/api/agent/approvals/{question['id']}/edit", edited)).status == 403
+        # Bob may run documents, and hears of hers what he always has.
+        assert (await here.bob.resolve(question["id"])).status == 404
+        assert (await here.ada.resolve(question["id"], "reject", query="?wait=0")).status == 200
+    assert not (folder / "done").exists() and not (folder / "other").exists()

@@ -21,6 +21,7 @@ from tests.runbooks.http.site import (
 )
 from tests.runbooks.lab import document, id_of, script
 
+from pollux.asgi.bodies import moment
 from pollux.core.ids import RunId
 from pollux.runbooks.http.runtime import runtime_of
 from pollux.runbooks.http.views import run_view
@@ -85,6 +86,44 @@ async def test_after_a_failure_the_block_is_tried_again_or_passed_over(tmp_path:
     assert (tmp_path / "runbooks/log").read_text() == "x\ny\n"
     assert states(first) == {"one": "done", "two": "failed", "three": "pending"}, "what came later is not its own"
     assert at_end.status == 409
+
+
+async def test_a_value_that_was_missing_is_given_to_go_on(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        put(
+            tmp_path / "runbooks", "a.atrb", document(script("one", "echo x >> log"), script("two", "echo {{ var.a }}"))
+        )
+        run = await ended(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
+        assert (run["code"], states(run)) == ("block_failed", {"one": "done", "two": "next"})
+        assert "`var.a` is undefined" in run["error"]
+        again = await here.ada.post(f"{RUNS}/{run['runId']}/resume", {"variables": {"a": "b"}})
+        told = await events(here.ada, again.body["runId"])
+    assert [line["data"]["object"]["stdout"] for line in told if line["type"] == "blockFinished"] == ["b\n"]
+    assert (tmp_path / "runbooks/log").read_text() == "x\n"
+
+
+async def test_a_run_that_has_not_ended_takes_no_other_values(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        put(tmp_path / "runbooks", "a.atrb", document(script("one", "true")))
+        run = await asked(here.ada, (await begun(here.ada, "a.atrb", trust=False))["runId"])
+        refused = await here.ada.post(f"{RUNS}/{run['runId']}/resume", {"variables": {"a": "b"}})
+    assert (refused.status, refused.code) == (409, "misfit")
+
+
+async def test_since_when_a_block_is_running_is_told_to_whoever_comes_later(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        slow = script("slow", "while ! test -e go; do sleep 0.02; done")
+        put(tmp_path / "runbooks", "a.atrb", document(slow, script("next", "true")))
+        run = await begun(here.ada, "a.atrb")
+        running = await seen(here.ada, run["runId"], lambda run: states(run)["slow"] == "running")
+        since, coming = (block["startedAt"] for block in running["blocks"])
+        assert coming is None and since >= run["createdAt"]
+        (tmp_path / "runbooks/go").touch()
+        over = await ended(here.ada, run["runId"])
+        told = await events(here.ada, run["runId"])
+    assert over["blocks"][0]["startedAt"] == since
+    began = next(line["data"]["startedAt"] for line in told if line["type"] == "blockStarted")
+    assert moment(began) == since
 
 
 async def test_what_is_shown_of_a_run_is_of_one_moment(tmp_path: Path):

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.http.site import Person
 from tests.runbooks.http.site import (
     PATIENCE,
     RUNS,
@@ -39,6 +40,34 @@ async def test_output_is_told_while_the_block_runs(tmp_path: Path):
     assert told[-1]["type"] == "runbookFinished" and told[-1]["data"]["status"] == "completed"
     facts = [line for line in told if line["type"] != "blockOutput"]
     assert [line for line in late if line["type"] != "blockOutput"] == facts
+
+
+async def test_whoever_comes_late_is_told_what_a_block_at_work_has_shown_and_nothing_twice(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        put(tmp_path / "runbooks", "a.atrb", document(script("one", f"seq -f 'line %.0f' 5000; {SLOW}")))
+        run = await begun(here.ada, "a.atrb")
+        async with asyncio.timeout(PATIENCE):
+            # The first may be there while it comes; for the others all of it is past.
+            _, *late = [await until(here.ada, run["runId"], "first\n") for _ in range(3)]
+            (tmp_path / "runbooks/go").touch()
+        assert (await ended(here.ada, run["runId"]))["state"] == "completed"
+        told = await events(here.ada, run["runId"])
+    assert late[0] == late[1] and len(late[0]) <= 16_384
+    *lines, last = late[0].splitlines()
+    assert lines == [f"line {number}" for number in range(5001 - len(lines), 5001)] and last == "first"
+    assert 1_000 < len(lines) < 5_000
+    assert not [line for line in told if line["type"] == "blockOutput"], "what is over is in the result"
+
+
+async def until(person: Person, run_id: str, last: str) -> str:
+    """What is put out, up to there."""
+    said = ""
+    async with person.open("GET", f"{RUNS}/{run_id}/events") as answer:
+        while last not in said:
+            data = checked(await answer.content.readline())["data"]
+            said += data.get("stdout", "") + data.get("stderr", "")
+        answer.close()
+    return said
 
 
 async def test_as_server_sent_events_with_a_beat_where_nothing_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

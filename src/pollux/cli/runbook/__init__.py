@@ -59,12 +59,14 @@ def _run(arguments: argparse.Namespace, settings: Settings) -> int:
         allow=tuple(arguments.allow),
         timeout=arguments.timeout,
         file=arguments.file if arguments.verb == "run" else None,
-        directory=_directory(arguments),
-        variables=_variables(arguments.var) if arguments.verb == "run" else {},
-        trust=arguments.trust,
+        # A run that is gone on with stays where it began.
+        directory=_directory(arguments) if arguments.verb == "run" else None,
+        variables=_variables(arguments.var),
+        trust=arguments.verb == "run" and arguments.trust,
         run_id=arguments.run if arguments.verb == "resume" else "",
         retry=getattr(arguments, "retry", None) or "",
         skip=getattr(arguments, "skip", None) or "",
+        model=arguments.model or "",
     )
     return go(going)
 
@@ -107,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add = verb("run", "Run a document")
     add("file", type=Path, metavar="FILE")
-    add("--var", action="append", default=[], metavar="NAME=VALUE", help="a variable; also what a dropdown selects")
+    add("--trust", action="store_true", help="accept the document as it stands, now and as long as it stays the same")
+    add("--cwd", metavar="DIR", help="where it runs; default: where the document lies")
     _add_going(add)
 
     add = verb("resume", "Go on with a runbook that waited, was stopped or failed")
@@ -132,9 +135,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_going(add: Any) -> None:
-    add("--trust", action="store_true", help="accept the document as it stands, now and as long as it stays the same")
+    add("--var", action="append", default=[], metavar="NAME=VALUE", help="a variable; also what a dropdown selects")
     add("--allow", action="append", default=[], metavar="RULE", help="tool, tool:subject, or shell:command prefix")
     add("--output-format", choices=("text", "stream-json"), default="text", help="default: text")
     add("--timeout", type=seconds, default=None, metavar="SECONDS", help="for the whole run; default: none")
     add("--model", metavar="NAME", help="for agent blocks that name none")
-    add("--cwd", metavar="DIR", help="where it runs; default: where the document lies")

@@ -29,10 +29,9 @@ def _checked(file: Path) -> dict[str, Any]:
         runbook = volume(file.absolute()).read()
     except ValidationError as problem:
         return {"file": str(file), "error": str(problem), "warnings": [], "name": "", "blocks": 0, "runs": 0}
-    hazard = next((notice.text for notice in runbook.warnings if notice.is_hazard), "")
     return {
         "file": str(file),
-        "error": hazard,
+        "error": runbook.hazard.text if runbook.hazard else "",
         "warnings": [notice.text for notice in runbook.warnings if not notice.is_hazard],
         "name": runbook.name,
         "blocks": len(runbook.blocks),

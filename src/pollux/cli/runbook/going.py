@@ -10,18 +10,19 @@ from typing import Final
 
 from pollux.cli.allow import rules_for
 from pollux.cli.asking import Terminal, has_terminal
+from pollux.cli.kept import here
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Closed, Outlet, Unwritable
-from pollux.cli.runbook.place import running
+from pollux.cli.runbook.place import directory_of, running
 from pollux.cli.runbook.questions import question_of
 from pollux.cli.runbook.writer import RunbookWriter, writer_for
 from pollux.cli.shown import shown
 from pollux.config import Settings
 from pollux.core.errors import Misfit, NotFound, PolluxError
 from pollux.core.frozen import frozen
-from pollux.core.ids import RunId
+from pollux.core.ids import Instant, RunId
 from pollux.core.machine import pending
-from pollux.core.run import Run, run_of
+from pollux.core.run import Action, Run, run_of
 from pollux.engine.engine import Engine
 from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.following import follow
@@ -48,12 +49,14 @@ class Going:
     allow: tuple[str, ...]
     timeout: float | None
     file: Path | None
-    directory: Path
+    directory: Path | None
+    """None: where the run began."""
     variables: dict[str, str]
     trust: bool
     run_id: str
     retry: str
     skip: str
+    model: str
 
 
 def go(going: Going) -> int:
@@ -89,10 +92,14 @@ class _Trip:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, _set, stopped, number)
         try:
-            async with running(self._going.settings, self._going.directory) as (engine, runbooks):
+            async with running(self._going.settings, await self._directory()) as (engine, runbooks):
                 return await self._going_on(engine, runbooks, stopped)
         except PolluxError as problem:
             return self._writer.fail(problem.code, self._mask.text(str(problem)), "", _code_of(problem.code))
+
+    async def _directory(self) -> Path:
+        going = self._going
+        return going.directory or await directory_of(going.settings, RunId(going.run_id)) or here()
 
     async def _going_on(self, engine: Engine, runbooks: Runbooks, stopped: "asyncio.Future[signal.Signals]") -> int:
         run = await self._begin(engine, runbooks, stopped)
@@ -125,7 +132,15 @@ class _Trip:
         going = self._going
         more = tuple(rules_for(going.allow))
         if going.file is None:
-            return await runbooks.resume(RunId(going.run_id), user=USER, retry=going.retry, skip=going.skip, more=more)
+            return await runbooks.resume(
+                RunId(going.run_id),
+                user=USER,
+                retry=going.retry,
+                skip=going.skip,
+                variables=going.variables,
+                more=more,
+                model=going.model,
+            )
         document = volume(going.file.absolute())
         for warning in document.read().warnings:
             self._talk(f"{going.file}: {warning.text}")
@@ -141,7 +156,13 @@ class _Trip:
                 return None
             asking.result()
         workspace = going.settings.workspace
-        opening = opening_for(document, directory=going.directory, workspace=str(workspace), variables=going.variables)
+        opening = opening_for(
+            document,
+            directory=going.directory or here(),
+            workspace=str(workspace),
+            variables=going.variables,
+            model=going.model,
+        )
         return await runbooks.start(opening, user=USER, more=more)
 
     async def _ask_for_trust(self, runbooks: Runbooks, document: Volume) -> None:
@@ -158,16 +179,18 @@ class _Trip:
             while True:
                 told = await self._next(events, engine, run.id, bool(waiting) and self._terminal is None)
                 if told is None:
-                    still = [data for data in waiting.values() if await is_asked(engine, data["approvalId"])]
+                    still = [data for data in waiting.values() if await asked_about(engine, data["approvalId"])]
                     return self._writer.waiting(await engine.queries.run(run.id, USER), still)
                 self._writer.read(told)
                 data = told["data"]
                 # Of a run that is resumed the old questions are told as well.
-                if told["type"] in QUESTIONS and await is_asked(engine, data["approvalId"]):
+                if told["type"] in QUESTIONS and (asked := await asked_about(engine, data["approvalId"])):
                     waiting[data["approvalId"]] = data
-                    self._asked(engine, data)
+                    self._asked(engine, data, asked)
                 elif told["type"].endswith("ApprovalResponse"):
-                    waiting.pop(data.get("approvalId", ""), None)
+                    was_open = waiting.pop(data["approvalId"], None) is not None
+                    if was_open and not data["by"]:
+                        self._talk(f"nobody answered {data['approvalId']} in time: it was denied")
                 elif told["type"] == "runbookFinished" and "within" not in data:
                     return self._over(await engine.queries.run(run.id, USER))
 
@@ -187,9 +210,9 @@ class _Trip:
                 with suppress(asyncio.CancelledError):
                     await coming
 
-    def _asked(self, engine: Engine, data: Told) -> None:
+    def _asked(self, engine: Engine, data: Told, asked: Action) -> None:
         if self._terminal is None:
-            self._talk(f"to approve: pollux approvals approve {data['approvalId']}")
+            self._talk(_how_to_answer(data, asked, engine.clock.now()))
             return
         task = asyncio.create_task(self._ask(engine, self._terminal, data))
         self._asking.add(task)
@@ -226,13 +249,23 @@ class _Trip:
         sys.stderr.flush()
 
 
-async def is_asked(engine: Engine, approval_id: str) -> bool:
-    """Whether this question still waits for its answer."""
+async def asked_about(engine: Engine, approval_id: str) -> Action | None:
+    """What this question is about, if it still waits for its answer."""
     try:
         action = (await engine.queries.run(run_of(approval_id))).action_of_approval(approval_id)
     except NotFound:
-        return False
-    return action is not None and action.approval is not None and action.approval.is_open
+        return None
+    return action if action is not None and action.approval is not None and action.approval.is_open else None
+
+
+def _how_to_answer(data: Told, asked: Action, now: Instant) -> str:
+    how = f"pollux approvals approve {data['approvalId']}"
+    if not asked.asker:
+        return f"to approve: {how}"
+    # An agent cannot wait longer than its process lives: so we stay, for as long as the question does.
+    left = max(0, round(data["expiresAt"] - now))
+    what = next(iter(data["preview"].splitlines()), data["description"])
+    return f"waiting for leave: {what}; answer with `{how}` elsewhere, denied in {left} s"
 
 
 async def is_waiting(engine: Engine, run_id: RunId) -> bool:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from pollux.bootstrap import Registry, open_store, running_engine
 from pollux.config import Settings, load_project
+from pollux.core.errors import NotFound, ValidationError
+from pollux.core.ids import RunId
 from pollux.engine.engine import Engine
+from pollux.runbooks.opening import last_opening
 from pollux.runbooks.place import runbooks_of
 from pollux.runbooks.runtime import Runbooks
 
@@ -25,3 +28,17 @@ async def running(settings: Settings, directory: Path) -> AsyncGenerator[tuple[E
     ) as engine:
         runbooks.host.serve(engine)
         yield engine, runbooks
+
+
+async def directory_of(settings: Settings, run_id: RunId) -> Path | None:
+    """Where a run of a document began; None if it is none, or that is no directory any more."""
+    store = open_store(settings)
+    await store.open()
+    try:
+        run = await store.run(run_id)
+        directory = Path(last_opening(run.messages).directory) if run else None
+    except (NotFound, ValidationError):
+        return None
+    finally:
+        await store.close()
+    return directory if directory and directory.is_dir() else None

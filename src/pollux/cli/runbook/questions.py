@@ -1,19 +1,37 @@
 """Questions of a runbook to the person at the terminal: about one call, and about the document as a whole."""
 
+import json
+import shlex
 import sys
+from collections.abc import Iterator
+from typing import Final
 
-from pollux.cli.asking import ask_line
+from pollux.cli.asking import ask_line, forget_typed
 from pollux.cli.shown import shown
 from pollux.core.errors import NotFound
 from pollux.core.run import run_of
 from pollux.engine.engine import Engine
+from pollux.runbooks.documents import AcpSource, Block, agent_of
 from pollux.runbooks.runtime import Runbooks
 from pollux.runbooks.shelf import Volume
 from pollux.runbooks.told import Told
 from pollux.sdk.events import ApprovalRequired
 
 MOST_SHOWN = 12
-"""Lines of one block. The document itself shows all of them."""
+"""Lines of one text. The document itself shows all of them."""
+DECISIVE: Final = {
+    "script": ("interpreter", "code"),
+    "terminal": ("type", "code"),
+    "run": ("type", "code"),
+    "http": ("verb", "url", "headers", "body"),
+    "sqlite": ("uri", "query"),
+    "postgres": ("uri", "query"),
+    "sub-runbook": ("runbookPath", "runbookId", "runbookName", "exportEnv"),
+}
+"""What each type of block reads. Of others everything is shown."""
+MAIN: Final = {"script": "code", "terminal": "code", "run": "code", "sqlite": "query", "postgres": "query"}
+PLAIN: Final = {"interpreter": "bash", "type": "bash"}
+"""What need not be said."""
 
 
 async def question_of(engine: Engine, data: Told) -> ApprovalRequired:
@@ -43,13 +61,42 @@ async def trusts(document: Volume, runbooks: Runbooks) -> bool:
     lines = [f"\n  {shown(runbook.name or str(document.path), lines=False)} is not trusted yet. It would run:"]
     for block in acting:
         lines.append(f"    {shown(block.name or block.type, lines=False)} ({shown(block.type, lines=False)})")
-        text = next(
-            (str(block.props[name]) for name in ("code", "query", "url", "prompt") if block.props.get(name)), ""
-        )
-        rows = text.splitlines()
-        lines += [f"      {shown(row, lines=False)}" for row in rows[:MOST_SHOWN]]
-        if len(rows) > MOST_SHOWN:
-            lines.append(f"      … {len(rows) - MOST_SHOWN} more lines")
+        lines += [f"      {shown(row, lines=False)}" for text in _about(block) for row in _cut(text.splitlines())]
     sys.stderr.write("\n".join(lines) + "\n")
+    forget_typed()
     word = await ask_line("  trust it as it stands? [y]es / [N]o, ask me about every block > ")
     return (word or "").strip().lower() in ("y", "yes")
+
+
+def _about(block: Block) -> Iterator[str]:
+    """All that decides what it does. What its type does not read is not shown: it could hide what it does."""
+    if block.type == "agent":
+        yield from _about_agent(block)
+        return
+    main = MAIN.get(block.type, "")
+    for name in DECISIVE.get(block.type, tuple(block.props)):
+        value = block.props.get(name)
+        if value in (None, "", PLAIN.get(name)) or name in ("name", main):
+            continue
+        yield f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+    if main and block.props.get(main):
+        yield str(block.props[main])
+
+
+def _about_agent(block: Block) -> Iterator[str]:
+    agent = agent_of(block)
+    if isinstance(agent.source, AcpSource):
+        yield f"starts: {shlex.join([agent.source.command, *agent.source.args])}"
+        if agent.source.env:
+            yield f"environment: {', '.join(agent.source.env)}"
+    if servers := block.props.get("mcpServers"):
+        yield f"MCP servers: {json.dumps(servers, ensure_ascii=False)}"
+    if may := [name for name, is_on in agent.capabilities.as_json().items() if is_on]:
+        yield f"allowed: {', '.join(may)}"
+    if agent.working_directory:
+        yield f"in: {agent.working_directory}"
+    yield from (text for text in (agent.system_prompt, agent.prompt) if text)
+
+
+def _cut(rows: list[str]) -> list[str]:
+    return [*rows[:MOST_SHOWN], f"… {len(rows) - MOST_SHOWN} more lines"] if len(rows) > MOST_SHOWN else rows

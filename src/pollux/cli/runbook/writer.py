@@ -95,7 +95,9 @@ class TextWriter:
             case "blockApprovalRequired" | "agentToolApprovalRequired":
                 self._ask(data, inset)
             case "blockApprovalResponse" | "agentToolApprovalResponse":
-                self._say(f"{inset}  {'approved' if data['approved'] else 'rejected'} by {data['by']}")
+                word = "approved" if data["approved"] else "rejected"
+                said = f"{word} by {data['by']}" if data["by"] else "denied: nobody answered in time"
+                self._say(f"{inset}  {said}")
             case _:
                 pass
 
@@ -121,7 +123,9 @@ class TextWriter:
             self._say(f"{inset}    {line}")
 
     def _output(self, data: Told) -> None:
-        text = shown(self._mask.text(data.get("stdout") or data.get("stderr") or ""))
+        # At a terminal, lines end so: a `terminal` block has one of its own.
+        said = (data.get("stdout") or data.get("stderr") or "").replace("\r\n", "\n")
+        text = shown(self._mask.text(said))
         for line in text.splitlines(keepends=True):
             if self._at_line_start:
                 self._write("  │ ")

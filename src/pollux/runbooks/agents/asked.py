@@ -16,6 +16,7 @@ from pollux.core.errors import ToolError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.runbooks.agents.live import LiveAgents
+from pollux.runbooks.blocks.programs import environment_subjects
 from pollux.tools.define import Args, FunctionTool
 from pollux.tools.files.root import Root
 from pollux.tools.files.text import decoded, encoded
@@ -161,9 +162,17 @@ def _terminal(live: LiveAgents) -> Tool:
         spec,
         run,
         prepare=_whole,
-        subjects=lambda args: command_subjects(_line(args)),
-        preview=lambda args: f"$ {_line(args)}\nin {args['directory']}",
+        # A variable can change what a command does: leave for the one without it is none for the one with it.
+        subjects=lambda args: command_subjects(_line(args)) | environment_subjects(cast("dict[str, str]", args["env"])),
+        preview=_terminal_preview,
     )
+
+
+def _terminal_preview(args: Args) -> str:
+    """As with scripts, of variables only the names: values may be secret, and the arguments show them."""
+    env = cast("dict[str, str]", args["env"])
+    named = f", with {', '.join(env)} set" if env else ""
+    return f"$ {_line(args)}\nin {args['directory']}{named}"
 
 
 def _schema(**properties: Any) -> Mapping[str, JSON]:

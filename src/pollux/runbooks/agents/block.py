@@ -11,6 +11,7 @@ from pollux.core.tools import Tool
 from pollux.runbooks.agents import foreign, internal
 from pollux.runbooks.blocks.block_type import Args, Call, Reading, members
 from pollux.runbooks.documents import AcpSource, Block, agent_of
+from pollux.runbooks.made_from import labels_of
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.settings import AgentEntry, entry_of, resolve
 
@@ -41,11 +42,13 @@ class Agent:
     def call(self, block: Block, scene: Scene) -> Call:
         config = agent_of(block)
         reading = Reading(block, scene)
+        directory = self._directory(reading, config.working_directory)
+        placed_by = labels_of(reading.sources, scene.runbook)
         args: Args = {
             "name": block.name,
             "prompt": reading.rendered(config.prompt),
             "system": reading.rendered(config.system_prompt) if config.system_prompt else "",
-            "directory": self._directory(reading, config.working_directory),
+            "directory": directory,
             "capabilities": config.capabilities.as_json(),
             "timeout": config.timeout_seconds,
         }
@@ -54,16 +57,22 @@ class Agent:
             entry = entry_of(config.source.command, self._registry)
             args["env"] = {**(entry.env if entry else {}), **config.source.env}
             args["mcp_servers"] = _mcp_servers(reading)
+            if placed_by:
+                args[foreign.PLACED_BY] = placed_by
             return reading.call(foreign.NAME, **args)
         try:
-            args["model"] = config.source.model_name() or self._model
+            args["model"] = config.source.model_name() or scene.model or self._model
         except ValidationError as problem:
             raise reading.problem(str(problem)) from None
         if not args["model"]:
             raise reading.problem("No model configured. Give the block a model, or name one in pollux.toml")
         inner = os.path.relpath(str(args["directory"]), self._root)
         if inner.split(os.sep)[0] == "..":
-            raise reading.problem(f"our own agent works beneath {self._root}, and {args['directory']} is outside of it")
+            named = "workingDirectory" if config.working_directory else "the directory of the block"
+            raise reading.problem(
+                f"{named} must lie beneath {self._root}, where our own agents work, found {args['directory']}. Name a"
+                " folder there, counted from the document's own, or ask an `acp` agent"
+            )
         args["directory"] = inner
         return reading.call(internal.NAME, **args)
 

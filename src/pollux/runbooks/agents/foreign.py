@@ -4,6 +4,8 @@ What it does without asking is written down as observed, never as allowed. It en
 or killed, nothing of it is left behind.
 """
 
+import os
+import shlex
 import time
 from collections.abc import Mapping
 from typing import Any, Final, cast
@@ -13,11 +15,14 @@ from pollux.acp.conversation import Answer, converse
 from pollux.acp.failures import AgentFailed
 from pollux.acp.process import AgentCommand
 from pollux.acp.updates import Diff, TextChunk, ToolCall, ToolCallEnded, ToolKind, Update
+from pollux.core.canonical import digest
 from pollux.core.errors import PolicyError, ToolExecutionError, ValidationError
 from pollux.core.messages import JSON
+from pollux.core.redact import Masking
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
 from pollux.runbooks.agents.live import LiveAgents, Refusal
+from pollux.runbooks.blocks.programs import environment_subjects
 from pollux.runbooks.trust import always_asks
 from pollux.tools.define import Args, FunctionTool
 from pollux.tools.files.change import glance
@@ -25,6 +30,8 @@ from pollux.tools.files.change import glance
 NAME: Final = "runbook_acp"
 DANGEROUS: Final = r'"dangerous":"[^"]'
 """Found in the canonical arguments of a command that switches its own questions off."""
+PLACED_BY: Final = "placed_by"
+"""The blocks whose outputs say where it works: that is what it may read."""
 NEEDS: Final[Mapping[ToolKind, str]] = {
     "read": "readFiles",
     "search": "readFiles",
@@ -35,6 +42,8 @@ NEEDS: Final[Mapping[ToolKind, str]] = {
 }
 """Which capability of the block a kind of tool call needs. What is not here is asked about, whatever the block has."""
 MOST_SHOWN: Final = 4_000
+MOST_OF_LINE: Final = 500
+"""Of each of the last lines that a failed agent wrote to stderr."""
 
 TEXT: Final[dict[str, JSON]] = {"type": "string"}
 CAPABILITIES: Final[dict[str, JSON]] = {
@@ -54,6 +63,7 @@ SPEC: Final = ToolSpec(
             "argv": {"type": "array", "items": TEXT, "minItems": 1},
             "env": {"type": "object", "additionalProperties": TEXT},
             "directory": TEXT,
+            PLACED_BY: {"type": "array", "items": TEXT},
             "prompt": TEXT,
             "system": TEXT,
             "capabilities": CAPABILITIES,
@@ -69,12 +79,12 @@ SPEC: Final = ToolSpec(
 )
 
 
-def foreign_agent(live: LiveAgents) -> FunctionTool:
-    """The tool. Its agents are found by those behind their requests in `live`."""
+def foreign_agent(live: LiveAgents, masking: Masking) -> FunctionTool:
+    """The tool. Its agents are found by those behind their requests in `live`; `masking` knows what is never kept."""
 
     async def run(context: ToolContext, args: Args) -> dict[str, JSON]:
         began = time.monotonic()
-        desk = _Desk(context, live, args)
+        desk = _Desk(context, live, args, masking)
         wanted = _capabilities(args)
         try:
             answer = await converse(
@@ -98,33 +108,42 @@ def foreign_agent(live: LiveAgents) -> FunctionTool:
 class _Desk:
     """Where one agent's requests arrive, and what it tells."""
 
-    def __init__(self, context: ToolContext, live: LiveAgents, args: Args) -> None:
+    def __init__(self, context: ToolContext, live: LiveAgents, args: Args, masking: Masking) -> None:
         self._context = context
         self._live = live
+        self._masking = masking
         self._args = args
         self._may = _capabilities(args)
         self._requests = 0
+        self._asked: dict[str, list[str]] = {}
+        """Of each tool call, the requests about it: its id is the agent's to choose, and to use twice."""
+        self._refused: set[str] = set()
         self.approved: set[str] = set()
-        """The tool calls that it was allowed."""
+        """The tool calls that it was allowed, whenever it asked about them."""
 
     async def permission(self, request: PermissionRequest) -> Decision:
         need = NEEDS.get(request.kind)
         if need is not None and not self._may[need]:
             await self._context.observe(f"acp:{request.kind}", _short(request.title), f"refused: {need} is off")
             return "reject_once"
+        number = self._number(asked.PERMISSION)
+        self._asked.setdefault(request.tool_call_id, []).append(number)
+        told: Args = {
+            "kind": request.kind,
+            "title": _short(request.title),
+            "input": request.raw_input,
+            "paths": list(request.locations),
+            "changes": _short("\n".join(_change(each) for each in request.content if isinstance(each, Diff))),
+        }
         try:
-            await self._ask(
-                asked.PERMISSION,
-                request.tool_call_id,
-                kind=request.kind,
-                title=_short(request.title),
-                input=request.raw_input,
-                paths=list(request.locations),
-                changes=_short("\n".join(_change(each) for each in request.content if isinstance(each, Diff))),
-            )
+            # It says what it will do, and does it itself: nothing is lost where a secret is left out of that.
+            await self._ask(asked.PERMISSION, number, **self._masking.value(told))
         except Refusal as refused:
+            self._refused.add(request.tool_call_id)
+            self.approved.discard(request.tool_call_id)
             return "cancelled" if refused.is_over else "reject_once"
-        self.approved.add(request.tool_call_id)
+        if request.tool_call_id not in self._refused:
+            self.approved.add(request.tool_call_id)
         # Never `allow_always`: what was remembered is a grant of ours, that can be seen and taken back.
         return "allow_once"
 
@@ -145,20 +164,24 @@ class _Desk:
         cwd: str | None,
         output_byte_limit: int | None,
     ) -> Terminal:
+        own = str(self._args["directory"])
+        if cwd is not None and not _is_within(cwd, own):
+            raise PolicyError(f"{cwd} is outside the agent's directory {own}")
         return await self._file(
             asked.TERMINAL,
             command=command,
             words=list(args),
             env=dict(env),
             limit=output_byte_limit,
-            directory=cwd or str(self._args["directory"]),
+            directory=cwd or own,
         )
 
     async def update(self, update: Update) -> None:
         if isinstance(update, TextChunk):
             self._context.tell(update.text)
         elif isinstance(update, ToolCallEnded):
-            self._live.ended(self._context, update.call)
+            for number in self._asked.get(update.call.id, ()):
+                self._live.ended(self._context, number, update.call)
             if not update.call.asked:
                 await self._observed(update.call)
 
@@ -166,11 +189,18 @@ class _Desk:
         await self._context.observe(f"acp:{call.kind}", _short(call.title), call.status)
 
     async def _file(self, tool: str, **args: Any) -> Any:
-        self._requests += 1
+        if self._masking.value(args) != args:
+            # What is asked for is kept, word for word, as what was decided about.
+            raise PolicyError("a secret of Pollux's own is a part of this: it would be kept in the journal")
         try:
-            return await self._ask(tool, f"{tool}#{self._requests}", **{"directory": self._args["directory"], **args})
+            return await self._ask(tool, self._number(tool), **{"directory": self._args["directory"], **args})
         except Refusal as refused:
             raise PolicyError(str(refused)) from None
+
+    def _number(self, tool: str) -> str:
+        """What a request is known by. Never a word of the agent's: leave for one must not be taken for another's."""
+        self._requests += 1
+        return f"{tool}#{self._requests}"
 
     async def _ask(self, tool: str, request: str, **args: JSON) -> Any:
         told: Args = {"agent": self._args["name"], "always_allowed": self._may["alwaysAllowTools"], **args}
@@ -202,7 +232,7 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
 
 
 def _failure(problem: AgentFailed) -> ToolExecutionError:
-    tail = problem.stderr.strip().splitlines()[-3:]
+    tail = [line[-MOST_OF_LINE:] for line in problem.stderr.strip().splitlines()[-3:]]
     said = f"{problem}\n" + "\n".join(tail) if tail else str(problem)
     code = "timeout" if problem.kind == "timeout" else "agent_failed"
     return ToolExecutionError(said, code=code)
@@ -217,7 +247,12 @@ def _prepare(args: Args) -> Args:
 
 
 def _subjects(args: Args) -> frozenset[str]:
-    return frozenset({" ".join(_words(args))})
+    """The command, and all that makes it another agent than the one that somebody said yes to."""
+    may = {f"may:{name}" for name, is_on in _capabilities(args).items() if is_on}
+    servers = {
+        f"mcp:{each.get('name')}#{digest(each)[:12]}" for each in cast("list[dict[str, JSON]]", args["mcp_servers"])
+    }
+    return frozenset({shlex.join(_words(args)), *may, *servers}) | environment_subjects(_env(args))
 
 
 def _preview(args: Args) -> str:
@@ -246,6 +281,12 @@ def _words(args: Args) -> list[str]:
 
 def _env(args: Args) -> dict[str, str]:
     return cast("dict[str, str]", args["env"])
+
+
+def _is_within(path: str, directory: str) -> bool:
+    """Whether it leads there, whatever links there are on the way."""
+    inner, outer = os.path.realpath(path), os.path.realpath(directory)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
 
 
 def _change(diff: Diff) -> str:

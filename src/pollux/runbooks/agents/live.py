@@ -56,9 +56,9 @@ class LiveAgents:
             raise ToolExecutionError("the agent that asked for this does not wait for it any more")
         return waiting
 
-    def ended(self, context: ToolContext, call: ToolCall) -> None:
-        """A tool call of the agent's came to its end."""
-        if waiting := self._requests.get((context.action_id, call.id)):
+    def ended(self, context: ToolContext, request: str, call: ToolCall) -> None:
+        """The tool call that this request was about came to its end."""
+        if waiting := self._requests.get((context.action_id, request)):
             waiting.end({"status": call.status, "title": call.title})
 
     def forget(self, context: ToolContext) -> None:

@@ -12,7 +12,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Tool
-from pollux.runbooks.documents import Block
+from pollux.runbooks.documents import Block, kind_of, place_of
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.templates import render
 
@@ -150,25 +150,7 @@ class Reading:
 
     def problem(self, text: str) -> ValidationError:
         """What to raise, with where it is."""
-        return ValidationError(f"{place_of(self.block)}: {text}")
-
-
-def place_of(block: Block) -> str:
-    """The block as people find it."""
-    return f"block {block.name!r} (id {block.id}, line {block.line})"
-
-
-def kind_of(value: object) -> str:
-    """What a property is, in a reader's words."""
-    match value:
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case list():
-            return "a list"
-        case _:
-            return "an object"
+        return ValidationError(f"{text} {place_of(self.block)}")
 
 
 def schema(required: tuple[str, ...], /, **properties: JSON) -> dict[str, JSON]:

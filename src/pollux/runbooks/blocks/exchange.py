@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Never
 from urllib.parse import urljoin
 
 from pollux._version import __version__
-from pollux.core.errors import ToolError, ValidationError
+from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.addresses import is_refused
@@ -34,10 +34,6 @@ SENT_ANYWHERE: Final = ("accept", "accept-language", "user-agent")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9.])?)(?::([0-9]{1,5}))?")
 _URL: Final = re.compile(r"(https?)://([^/?#\\]+)((?:[/?][^#\x00-\x1f\x7f]*)?)(?:#[^\x00-\x1f\x7f]*)?", re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
-
-
-class Unanswered(Exception):
-    """The request was on its way when something broke: nobody knows whether it was acted upon."""
 
 
 @frozen
@@ -83,7 +79,7 @@ async def exchange(request: Request, *, timeout: float | None) -> dict[str, JSON
 
     Raises:
         ToolError: it was not sent, or it only reads.
-        Unanswered: it may have been acted upon, and there is no answer that says so.
+        OutcomeUnknown: it may have been acted upon, and there is no answer that says so.
     """
     from aiohttp import ClientConnectorError, ClientError, ClientSSLError, ConnectionTimeoutError, InvalidURL
 
@@ -102,9 +98,10 @@ async def exchange(request: Request, *, timeout: float | None) -> dict[str, JSON
 
 
 def _broken(request: Request, said: str, problem: Exception) -> Never:
+    told = f"{origin_of(request.url)} gave no answer: {said}"
     if request.verb in READING:
-        raise ToolError(f"{origin_of(request.url)} gave no answer: {said}") from problem
-    raise Unanswered(said) from problem
+        raise ToolError(told) from problem
+    raise OutcomeUnknown(f"{told}. The {request.verb} request was on its way") from problem
 
 
 def _said(problem: BaseException) -> str:

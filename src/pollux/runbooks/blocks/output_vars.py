@@ -4,26 +4,74 @@ name=value          one line each
 name<<WORD          several lines, up to one that is WORD
 """
 
+import fcntl
 import os
+import shutil
 import stat
+import tempfile
+import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from pollux.runbooks.blocks.block_type import VARIABLE
 
 MAX_BYTES: Final = 256 * 1024
+PREFIX: Final = "pollux-vars-"
+SETTLED_SECONDS: Final = 60.0
+"""A folder this old has been locked by its owner, if that one lives."""
 
 
 @contextmanager
 def output_file() -> Generator[Path]:
     """An empty file that is ours alone, as long as the program runs."""
-    with TemporaryDirectory(prefix="pollux-vars-", ignore_cleanup_errors=True) as folder:
+    _sweep_once(tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix=PREFIX)
+    # A lock goes with its process, however that ends: so whoever finds the folder knows whether somebody lives in it.
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            # Where there are no locks, nobody finds out, and nothing is removed.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path = Path(folder) / "vars"
         path.touch(mode=0o600)
         yield path
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def sweep(place: str) -> None:
+    """Remove what processes of ours have left there that were killed."""
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) and _is_left(entry.path):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+@cache
+def _sweep_once(place: str) -> None:
+    sweep(place)
+
+
+def _is_left(folder: str) -> bool:
+    """Whether it is ours, and nobody lives in it."""
+    try:
+        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        state = os.fstat(found)
+        if state.st_uid != os.geteuid() or time.time() - state.st_mtime < SETTLED_SECONDS:
+            return False
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(found)
+    return True
 
 
 def read_variables(path: Path) -> tuple[dict[str, str], str]:

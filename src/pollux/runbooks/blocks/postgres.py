@@ -10,11 +10,11 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from pollux.core.errors import ToolError, ValidationError
+from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import Args
-from pollux.runbooks.blocks.sql import Results, SqlBlocks, Unfinished, sql_spec
+from pollux.runbooks.blocks.sql import PARTLY, Results, SqlBlocks, sql_spec
 from pollux.runbooks.blocks.sql_text import TRANSACTION, statements
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ async def _connected(args: Args, *, writes: bool) -> "AsyncGenerator[AsyncConnec
 
     Raises:
         ToolError: nothing has changed.
-        Unfinished: something may have.
+        OutcomeUnknown: something may have.
     """
     try:
         from psycopg import Error
@@ -133,7 +133,7 @@ async def _connected(args: Args, *, writes: bool) -> "AsyncGenerator[AsyncConnec
     except Error as problem:
         said = f"{where}: {_said(problem, args)}"
         if writes and _may_have_acted(problem, args):
-            raise Unfinished(said) from problem
+            raise OutcomeUnknown(f"{said}. {PARTLY}") from problem
         raise ToolError(said) from problem
     finally:
         await connection.close()

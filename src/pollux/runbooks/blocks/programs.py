@@ -9,13 +9,17 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, cast
 
 from pollux.core.errors import ToolError, ValidationError
+from pollux.core.frozen import frozen
+from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import Args
+from pollux.runbooks.blocks.output_vars import output_file, read_variables
 from pollux.tools.shell.environment import child_environment
 from pollux.tools.shell.judge import subjects
 
@@ -64,9 +68,14 @@ def subjects_of(interpreter: str, code: str, env: Mapping[str, str]) -> frozense
     `git log` is none for it with a variable set, and leave for one value is none for another.
     """
     is_shell = interpreter.split() in (["bash"], ["sh"])
-    return subjects(code if is_shell else command_of(interpreter, code)) | {
+    return subjects(code if is_shell else command_of(interpreter, code)) | environment_subjects(env)
+
+
+def environment_subjects(env: Mapping[str, str]) -> frozenset[str]:
+    """What is set around a program, as rules and grants speak of it: by name, and by a digest of the value."""
+    return frozenset(
         f"env:{name}#{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:12]}" for name, value in env.items()
-    }
+    )
 
 
 def preview_of(what: str, args: Args) -> str:
@@ -79,6 +88,17 @@ def preview_of(what: str, args: Args) -> str:
 def environment_in(args: Args) -> dict[str, str]:
     """What the runbook has set."""
     return cast("dict[str, str]", args["env"])
+
+
+@contextmanager
+def at_work(context: ToolContext, args: Args, interpreter: str, **extra: str) -> "Generator[Program]":
+    """A block's code, ready to run. Raises ToolError where it cannot be: nothing has run."""
+    argv, timeout = command_of(interpreter, str(args["code"])), args["timeout"]
+    with output_file() as file:
+        directory, env = surroundings(args, {**extra, "ATUIN_OUTPUT_VARS": str(file)})
+        check_installed(argv[0], env)
+        seconds = timeout if isinstance(timeout, int | float) else None
+        yield Program(argv, directory, env, seconds, Telling(context, visible=bool(args["visible"])), file)
 
 
 def surroundings(args: Args, extra: Mapping[str, str]) -> tuple[Path, dict[str, str]]:
@@ -96,6 +116,28 @@ def check_installed(program: str, env: Mapping[str, str]) -> None:
         raise ToolError(
             f"{program} is not installed here. Installed are: {', '.join(found) or 'none of those we know'}"
         )
+
+
+@frozen
+class Program:
+    """What is started, and what its end is read from."""
+
+    argv: list[str]
+    directory: Path
+    env: Mapping[str, str]
+    timeout: float | None
+    telling: "Telling"
+    file: Path
+
+    def over(self) -> tuple[dict[str, str], str]:
+        """It has ended: the variables that it has set, and what to say where they could not be read."""
+        self.telling.close()
+        return read_variables(self.file)
+
+
+def told(result: dict[str, JSON], *, reason: str, note: str) -> dict[str, JSON]:
+    """The result, with why it was stopped and what else there is to say."""
+    return {**result, **({"error": reason} if reason else {}), **({"note": note} if note else {})}
 
 
 class Telling:

@@ -5,16 +5,14 @@ from typing import Final
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
-from pollux.runbooks.blocks.output_vars import output_file, read_variables
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
-    Telling,
-    check_installed,
+    at_work,
     command_of,
     environment_in,
     preview_of,
     subjects_of,
-    surroundings,
+    told,
 )
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene, Variable
@@ -104,22 +102,16 @@ def _prepare(args: Args) -> Args:
 
 
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
-    argv = command_of(str(args["interpreter"]), str(args["code"]))
-    timeout = args["timeout"]
-    with output_file() as file:
-        directory, env = surroundings(args, {"ATUIN_OUTPUT_VARS": str(file)})
-        check_installed(argv[0], env)
-        telling = Telling(context, visible=bool(args["visible"]))
+    with at_work(context, args, str(args["interpreter"])) as program:
         ended = await run_process(
-            argv,
-            cwd=directory,
-            env=env,
-            timeout=timeout if isinstance(timeout, int | float) else None,
+            program.argv,
+            cwd=program.directory,
+            env=program.env,
+            timeout=program.timeout,
             output_limit=OUTPUT_LIMIT,
-            on_output=telling,
+            on_output=program.telling,
         )
-        telling.close()
-        variables, problem = read_variables(file)
+        variables, problem = program.over()
     result: dict[str, JSON] = {
         "exit_code": ended.exit_code,
         "stdout": ended.stdout,
@@ -129,9 +121,5 @@ async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
     }
     if ended.stdout and ended.stderr:
         # Whose middle is missing has no order any more.
-        result["combined"] = ended.stdout + ended.stderr if ended.truncated else "".join(telling.pieces)
-    if ended.reason:
-        result["error"] = ended.reason
-    if problem:
-        result["note"] = problem
-    return result
+        result["combined"] = ended.stdout + ended.stderr if ended.truncated else "".join(program.telling.pieces)
+    return told(result, reason=ended.reason, note=problem)

@@ -20,8 +20,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 MAX_QUERY: Final = 1024 * 1024
 
 
-class Unfinished(Exception):
-    """Some of the statements were carried out for good, or may have been, and then one was not."""
+PARTLY: Final = "Some of the statements may have been carried out for good"
 
 
 def sql_spec(name: str, description: str, *, writes: bool, **properties: JSON) -> ToolSpec:

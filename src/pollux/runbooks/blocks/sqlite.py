@@ -11,11 +11,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
-from pollux.core.errors import ToolError, ValidationError
+from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import TEXT, Args
-from pollux.runbooks.blocks.sql import Results, SqlBlocks, Unfinished, sql_spec
+from pollux.runbooks.blocks.sql import PARTLY, Results, SqlBlocks, sql_spec
 from pollux.runbooks.blocks.sql_text import TRANSACTION, Statement, statements
 from pollux.runbooks.scene import Scene
 from pollux.tools.threads import in_thread
@@ -111,7 +111,12 @@ class _Job:
         self._is_stopped = True
 
     def run(self) -> dict[str, JSON]:
-        """What the statements came to. Raises ToolError where nothing has changed, Unfinished where something has."""
+        """What the statements came to.
+
+        Raises:
+            ToolError: nothing has changed.
+            OutcomeUnknown: something has.
+        """
         import sqlite3
 
         is_one = self._writes and not any(statement.words[0] in ALONE for statement in self._statements)
@@ -130,7 +135,7 @@ class _Job:
             # A connection that is closed in the middle of a transaction takes it back.
             said = f"{_file(self._path)}: {self._said(problem)}"
             if self._writes and not is_one and self._done:
-                raise Unfinished(said) from problem
+                raise OutcomeUnknown(f"{said}. {PARTLY}") from problem
             raise ToolError(said) from problem
         return results.result
 

@@ -10,17 +10,15 @@ from typing import Final
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
-from pollux.runbooks.blocks.output_vars import output_file, read_variables
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     TAKES_CODE_BY,
-    Telling,
-    check_installed,
+    at_work,
     command_of,
     environment_in,
     preview_of,
     subjects_of,
-    surroundings,
+    told,
 )
 from pollux.runbooks.blocks.pty import MAX_SIDE, run_on_terminal
 from pollux.runbooks.blocks.script import with_variables
@@ -109,25 +107,20 @@ def _prepare(args: Args) -> Args:
 
 
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
-    argv = command_of(str(args["shell"]), str(args["code"]))
-    rows, columns, timeout = args["rows"], args["columns"], args["timeout"]
+    rows, columns = args["rows"], args["columns"]
     assert isinstance(rows, int) and isinstance(columns, int)
-    with output_file() as file:
-        directory, env = surroundings(args, {"TERM": "xterm-256color", "ATUIN_OUTPUT_VARS": str(file)})
-        check_installed(argv[0], env)
-        telling = Telling(context, visible=bool(args["visible"]))
+    with at_work(context, args, str(args["shell"]), TERM="xterm-256color") as program:
         shown = await run_on_terminal(
-            argv,
-            cwd=directory,
-            env=env,
+            program.argv,
+            cwd=program.directory,
+            env=program.env,
             rows=rows,
             columns=columns,
-            timeout=timeout if isinstance(timeout, int | float) else None,
+            timeout=program.timeout,
             output_limit=OUTPUT_LIMIT,
-            on_output=telling,
+            on_output=program.telling,
         )
-        telling.close()
-        variables, problem = read_variables(file)
+        variables, problem = program.over()
     result: dict[str, JSON] = {
         "exit_code": shown.exit_code,
         "output": shown.output,
@@ -135,8 +128,4 @@ async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
         "cancelled": bool(shown.reason),
         "variables": dict(variables),
     }
-    if shown.reason:
-        result["error"] = shown.reason
-    if problem:
-        result["note"] = problem
-    return result
+    return told(result, reason=shown.reason, note=problem)

@@ -10,7 +10,7 @@ from pollux.runbooks.documents.agent import (
 )
 from pollux.runbooks.documents.blocks import MOST_BLOCKS
 from pollux.runbooks.documents.editing import new_block, new_runbook, with_block, write
-from pollux.runbooks.documents.model import Block, Form, Notice, Runbook, place_of
+from pollux.runbooks.documents.model import Block, Form, Notice, Runbook, kind_of, place_of
 from pollux.runbooks.documents.reading import MAX_BYTES, decoded, form_of, read
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "agent_of",
     "decoded",
     "form_of",
+    "kind_of",
     "new_block",
     "new_runbook",
     "place_of",

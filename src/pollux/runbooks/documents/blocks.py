@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.runbooks.documents import kinds
 from pollux.runbooks.documents.agent import agent_of, agent_warnings
-from pollux.runbooks.documents.model import Block, Notice, as_object, place_of
+from pollux.runbooks.documents.model import Block, Notice, as_object, kind_of, place_of
 from pollux.runbooks.documents.nodes import Node, plain
 
 MOST_BLOCKS: Final = 2_000
@@ -125,13 +126,26 @@ def _warnings(block: Block) -> list[Notice]:
         found += agent_warnings(block)
     if "dependency" in block.props and not _is_dependency(block.props["dependency"]):
         found.append("dependency: expected an object written as text, such as '{}'; it is passed over")
-    is_hazard = _is_hazard(block)
-    if is_hazard:
-        found = [f"Pollux does not run {block.type} blocks, and what follows is meant for another machine"]
-    return [Notice(f"{text} {place_of(block)}", block.id, block.line, is_hazard) for text in found]
+    hazards = [*_no_texts(block)]
+    if _is_elsewhere(block):
+        found, hazards = [], [f"Pollux does not run {block.type} blocks, and what follows is meant for another machine"]
+    place = place_of(block)
+    return [
+        Notice(f"{text} {place}", block.id, block.line, is_hazard)
+        for texts, is_hazard in ((hazards, True), (found, False))
+        for text in texts
+    ]
 
 
-def _is_hazard(block: Block) -> bool:
+def _no_texts(block: Block) -> Iterator[str]:
+    """A number or a truth where the block needs text: it would stop there, after the blocks before it have acted."""
+    for name in kinds.TEXTS.get(block.type, ()):
+        value = block.props.get(name)
+        if value is not None and not isinstance(value, str):
+            yield f"{name} must be text, found {kind_of(value)}. Put it in quotes"
+
+
+def _is_elsewhere(block: Block) -> bool:
     if block.type not in kinds.MOVES:
         return False
     host = block.props.get("host")

@@ -1,5 +1,6 @@
 """Which types of blocks there are. What is in none of these sets is unknown: it is warned about and passed over."""
 
+from collections.abc import Mapping
 from typing import Final
 
 RUNS: Final = frozenset(
@@ -13,6 +14,35 @@ READS: Final = frozenset(
     " table image video audio file divider horizontal_rule markdown".split()
 )
 """What people read, and nothing runs."""
+
+TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "script": ("interpreter", "code", "outputVariable"),
+    "terminal": ("type", "code"),
+    "run": ("type", "code"),
+    "http": ("verb", "url", "body"),
+    "sqlite": ("uri", "query"),
+    "postgres": ("uri", "query"),
+    "env": ("name", "value"),
+    "var": ("name", "value"),
+    "local-var": ("name",),
+    "var_display": ("name",),
+    "directory": ("path",),
+    "local-directory": ("path",),
+    "dropdown": (
+        "name",
+        "value",
+        "optionsType",
+        "fixedOptions",
+        "variableOptions",
+        "commandOptions",
+        "options",
+        "delimiter",
+    ),
+    "editor": ("variableName", "code"),
+    "pause": ("message", "label"),
+    "sub-runbook": ("runbookPath", "runbookId", "runbookName", "runbookUri"),
+}
+"""Properties that must be text, if they are there: a block with something else in them cannot run."""
 
 ELSEWHERE: Final = frozenset("prometheus clickhouse mysql kubernetes-get ssh-connect host-select".split())
 """What Atuin runs and Pollux does not."""

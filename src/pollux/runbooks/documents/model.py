@@ -33,7 +33,7 @@ class Notice:
     block: str = ""
     line: int = 0
     is_hazard: bool = False
-    """To pass over this block would let the ones after it act where they are not meant to."""
+    """Nothing is run: this block never could, or the ones after it would act where they are not meant to."""
 
     def __str__(self) -> str:
         return self.text
@@ -56,6 +56,11 @@ class Runbook:
         """What the document is pinned by: its content, wherever it lies."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
+    @property
+    def hazard(self) -> Notice | None:
+        """Why nothing of it is run, if there is a reason."""
+        return next((notice for notice in self.warnings if notice.is_hazard), None)
+
     def block(self, id: str) -> Block | None:
         """The block of this id."""
         return next((block for block in self.blocks if block.id == id), None)
@@ -75,3 +80,16 @@ def place_of(block: Block) -> str:
     """Where a person finds the block, as the end of a sentence."""
     name = f"'{block.name[:80]}', " if block.name else ""
     return f"({block.type} block {name}id {block.id[:80]}, line {block.line})"
+
+
+def kind_of(value: object) -> str:
+    """What a property is, in a reader's words."""
+    match value:
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case list():
+            return "a list"
+        case _:
+            return "an object"

@@ -6,7 +6,7 @@ from typing import Any
 
 from pollux.core.errors import NotFound
 from pollux.core.events import ActionHandedOver
-from pollux.core.ids import RunId
+from pollux.core.ids import Instant, RunId
 from pollux.core.run import Run
 from pollux.engine.ports import Recorded
 from pollux.engine.queries import Queries
@@ -26,6 +26,7 @@ class Place:
     code: str = ""
     error: str = ""
     seconds: float | None = None
+    started_at: Instant | None = None
     agent: AgentProgress | None = None
 
 
@@ -47,7 +48,7 @@ class Board:
             case "blockApprovalResponse" if data["approved"]:
                 place.state = "running"
             case "blockStarted":
-                self.places[data["blockId"]] = Place("running")
+                self.places[data["blockId"]] = Place("running", started_at=data["startedAt"])
             case "blockFinished":
                 place.state = "done" if data["success"] else "failed"
                 place.outputs = sorted(data["object"])

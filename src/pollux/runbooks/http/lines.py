@@ -38,9 +38,12 @@ class RunbookFinished(Told, kw_only=True, frozen=True):
 
 
 class BlockStarted(Told, kw_only=True, frozen=True):
+    """`startedAt` is in seconds since 1970."""
+
     block_id: Id
     name: str
     block_type: str
+    started_at: float
     lifecycle: Lifecycle
 
 
@@ -88,6 +91,8 @@ class AgentToolApprovalRequired(Asked, kw_only=True, frozen=True):
 
 
 class BlockApprovalResponse(Told, kw_only=True, frozen=True):
+    """What became of a question. Where `by` is empty, nobody answered it in time."""
+
     block_id: Id
     approval_id: Id
     approved: bool
@@ -96,8 +101,10 @@ class BlockApprovalResponse(Told, kw_only=True, frozen=True):
 
 
 class AgentToolApprovalResponse(Told, kw_only=True, frozen=True):
+    """The same of an agent's question."""
+
     block_id: Id
-    approval_id: Id | UnsetType = UNSET
+    approval_id: Id
     tool_call_id: str
     approved: bool
     remember: bool
@@ -151,7 +158,7 @@ class BlockStartedLine(Line, tag="blockStarted", frozen=True):
 
 
 class BlockOutputLine(Line, tag="blockOutput", frozen=True):
-    """Something that a block shows while it works. It is not kept: what counts is in `blockFinished`."""
+    """What a block shows while it works; who comes late is told the end of it. What counts is in `blockFinished`."""
 
     data: BlockOutput
 

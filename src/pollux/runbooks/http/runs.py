@@ -1,16 +1,18 @@
 """Documents are run, gone on with and answered. Who hangs up stops nothing; a run is cancelled like any other."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pollux.asgi.bodies import moment
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
-from pollux.core.errors import Misfit, NotFound, ValidationError
+from pollux.config import ConfigError, model_ref
+from pollux.core.errors import Misfit, NotFound, TooNew, ValidationError
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import RunRow
 from pollux.engine.start import Start
-from pollux.runbooks.http.documents import changed_meanwhile, volume_at
+from pollux.runbooks.http.documents import changed_meanwhile, path_of, volume_at
 from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.http.shapes import (
     ResumeBody,
@@ -30,6 +32,7 @@ from pollux.tools.threads import in_thread
 LOOKED_AT = 200
 MOST_LOOKED_AT = 5_000
 """How many runs are looked through for those of runbooks. `next` leads on from there."""
+MOST_PATHS = 5_000
 PROJECT_FILE = "pollux.toml"
 
 
@@ -54,10 +57,10 @@ async def resumed(runtime: RunbookRuntime, call: Call) -> RunbookRunView:
     if body.retry and body.skip:
         raise ValidationError("expected `retry` or `skip`, found both")
     run = await runtime.run(call.path["id"], call.user)
-    if run.parent is not None:
-        raise Misfit(f"{run.id} is a part of {run.parent.root}. Go on with that one")
     await _check_budget(runtime, call)
-    gone_on = await runtime.runbooks.resume(run.id, user=call.user, retry=body.retry or "", skip=body.skip or "")
+    gone_on = await runtime.runbooks.resume(
+        run.id, user=call.user, retry=body.retry or "", skip=body.skip or "", variables=body.variables
+    )
     return await run_view(runtime, gone_on)
 
 
@@ -117,7 +120,25 @@ def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Open
         runtime.runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=user)
     directory = document.path.parent.resolve()
     workspace = _workspace(directory)
-    return opening_for(document, directory=directory, workspace=str(workspace), variables=body.variables)
+    return opening_for(
+        document,
+        directory=directory,
+        workspace=str(workspace),
+        variables=body.variables,
+        model=_model(body.model) if body.model else "",
+    )
+
+
+def _model(name: str) -> str:
+    """The model, if it has a name that can be asked for. Raises ValidationError."""
+    try:
+        ref = model_ref(name)
+    except ConfigError as problem:
+        raise ValidationError(str(problem)) from None
+    if ref.base_url is not None:
+        # Where this server's own key is sent is for its operator to say, and for documents that somebody trusts.
+        raise ValidationError("expected a model by its name alone, found one with an address")
+    return name
 
 
 def _workspace(directory: Path) -> Path:
@@ -132,19 +153,31 @@ async def _check_budget(runtime: RunbookRuntime, call: Call) -> None:
 
 
 async def _item(runtime: RunbookRuntime, row: RunRow) -> RunbookRunItem:
-    try:
+    title = path = ""
+    # It was erased meanwhile, or a newer process has written what only that one can read.
+    with suppress(NotFound, TooNew):
         title = (await runtime.engine.queries.thread(row.thread_id, row.user)).title
-    except NotFound:
-        # It was erased meanwhile.
-        title = ""
+        path = await _path(runtime, row)
     return RunbookRunItem(
         run_id=row.run_id,
         thread_id=row.thread_id,
         name=title,
+        path=path,
         state=row.status,
         created_at=moment(row.created_at),
         updated_at=moment(row.updated_at),
     )
+
+
+async def _path(runtime: RunbookRuntime, row: RunRow) -> str:
+    """The document of a run. Raises NotFound and TooNew."""
+    known = runtime.paths
+    if row.thread_id not in known:
+        run = await runtime.engine.queries.run(row.run_id, row.user)
+        if len(known) >= MOST_PATHS:
+            known.clear()
+        known[row.thread_id] = path_of(runtime, run.origin)
+    return known[row.thread_id]
 
 
 async def _asked(runtime: RunbookRuntime, call: Call, root: Run) -> Run:

@@ -1,6 +1,7 @@
 """What the door for runbooks is made of, and whom it is open to."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import field
 
 from pollux.asgi.auth import Identity
 from pollux.asgi.budget import Budget
@@ -10,7 +11,7 @@ from pollux.asgi.listening import is_loopback
 from pollux.config import Settings
 from pollux.core.errors import NotFound
 from pollux.core.frozen import frozen
-from pollux.core.ids import RunId, UserId
+from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.engine.start import Start
@@ -40,6 +41,8 @@ class RunbookRuntime:
     budget: Budget | None = None
     once: Once | None = None
     """Begins the run that a request's Idempotency-Key stands for, unless somebody has."""
+    paths: dict[ThreadId, str] = field(default_factory=dict[ThreadId, str])
+    """Which document a thread is about, of some. It never changes, and to look it up takes a run's whole journal."""
 
     def is_open_to(self, identity: Identity) -> bool:
         """Whether they may run commands here. A page's visitor never may, whoever that is elsewhere."""

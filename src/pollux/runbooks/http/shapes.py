@@ -4,25 +4,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from pollux.asgi.shapes import Camel, Id, Strict
+from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, State, Strict
 from pollux.runbooks.told import AgentStatus
-
-LONGEST_TEXT = 10_000
 
 PlaceText = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Digest = Annotated[str, Meta(min_length=1, max_length=200)]
 BlockState = Literal["pending", "next", "waiting", "running", "done", "failed", "skipped"]
-RunState = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
 
 
 # What is asked.
-
-
-class RunbooksQuery(Struct, frozen=True):
-    """A part of a list: so many, and only those after the one that `before` names."""
-
-    limit: Annotated[int, Meta(ge=1, le=100)] = 25
-    before: str | None = None
 
 
 class DocumentQuery(Struct, frozen=True):
@@ -53,6 +43,8 @@ class RunbookStartBody(Strict, kw_only=True, frozen=True):
     digest: Digest | None = None
     """Of the document as the caller saw it. Another one is not run."""
     trust: bool = False
+    model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    """For agent blocks that name none, in place of the settings' one. By its name alone, without an address."""
 
 
 class ResumeBody(Strict, kw_only=True, frozen=True):
@@ -60,6 +52,8 @@ class ResumeBody(Strict, kw_only=True, frozen=True):
 
     retry: Id | None = None
     skip: Id | None = None
+    variables: dict[str, str] = {}
+    """Besides those that were given before, or in their place. A run that has not ended takes none."""
 
 
 class ToolApprovalBody(Strict, kw_only=True, frozen=True):
@@ -193,6 +187,8 @@ class BlockProgress(Camel, kw_only=True, frozen=True):
     code: str
     error: str
     seconds: float | None
+    started_at: str | None
+    """The last time; null where it has not begun."""
     agent: AgentProgress | None = None
 
 
@@ -223,7 +219,7 @@ class RunbookRunView(Camel, kw_only=True, frozen=True):
     path: str
     digest: str
     trusted: bool
-    state: RunState
+    state: State
     code: str
     error: str
     summary: str
@@ -233,10 +229,13 @@ class RunbookRunView(Camel, kw_only=True, frozen=True):
 
 
 class RunbookRunItem(Camel, kw_only=True, frozen=True):
+    """A run in a list. `path` is the document's, as the list of documents tells it."""
+
     run_id: str
     thread_id: str
     name: str
-    state: RunState
+    path: str
+    state: State
     created_at: str
     updated_at: str
 

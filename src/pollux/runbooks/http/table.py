@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Call, Endpoint, nothing_there, routes_of
 from pollux.asgi.ndjson import NDJSON, SSE
+from pollux.asgi.shapes import PageQuery
 from pollux.runbooks.http import documents, runs, stream
 from pollux.runbooks.http import shapes as s
 from pollux.runbooks.http.runtime import RunbookRuntime
@@ -59,7 +60,7 @@ class _Kept:
 
 
 ENDPOINTS: Final = (
-    Endpoint(method="GET", path="/api/runbooks", handler=documents.listed, query=s.RunbooksQuery,
+    Endpoint(method="GET", path="/api/runbooks", handler=documents.listed, query=PageQuery,
              returns=s.RunbookPage, errors=(404,), summary="The documents of the folder, by path"),
     Endpoint(method="GET", path="/api/runbooks/documents", handler=documents.shown, query=s.DocumentQuery,
              returns=s.DocumentView, errors=(404,), summary="One document: its text and its blocks"),
@@ -71,7 +72,7 @@ ENDPOINTS: Final = (
              summary="Change properties of one block; every other line stays"),
     Endpoint(method="POST", path="/api/runbooks/runs", handler=runs.started, body=s.RunbookStartBody, status=201,
              returns=s.RunbookRunView, errors=(404, 409, 503), headers=("Idempotency-Key",), summary="Run a document"),
-    Endpoint(method="GET", path="/api/runbooks/runs", handler=runs.listed, query=s.RunbooksQuery,
+    Endpoint(method="GET", path="/api/runbooks/runs", handler=runs.listed, query=PageQuery,
              returns=s.RunbookRunPage, errors=(404,), summary="Runs of documents, newest first"),
     Endpoint(method="GET", path="/api/runbooks/runs/{id}", handler=runs.shown, returns=s.RunbookRunView,
              errors=(404,), summary="How far a run has come, block by block, and what it asks"),

@@ -79,6 +79,7 @@ def _block(block: Block, board: Board, progress: Progress) -> BlockProgress:
         code=place.code,
         error=place.error,
         seconds=place.seconds,
+        started_at=None if place.started_at is None else moment(place.started_at),
         agent=(place.agent or IDLE) if block.type == "agent" else None,
     )
 
