@@ -100,7 +100,7 @@ async def test_a_write_that_fails_loses_nothing_and_the_same_process_goes_on(lab
 
 
 @needs_strace
-@pytest.mark.parametrize("number", [8, 10, 12])
+@pytest.mark.parametrize("number", [9, 11, 13])
 async def test_a_disk_that_fails_for_good_has_acknowledged_nothing_that_is_not_there(lab: Lab, number: int):
     place = lab.place()
     trace = Trace("fsync,fdatasync", f"{number}+", "error=EIO")

@@ -10,14 +10,17 @@ import pytest
 from tests.stores import postgres_worker
 from tests.stores.postgres import fresh_database
 from tests.stores.postgres_worker import store_at
+from tests.stores.test_sqlite_migration import is_told_as_left_behind
 
 from pollux.core.errors import StoreError
+from pollux.engine.glance import glance_of
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Db, connect
 from pollux.stores.postgres.schema import MIGRATIONS, migrate, version_of
+from pollux.stores.postgres.scopes import ENGINE
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.schema import Additive
-from pollux.testing.store_lab import Story, tell_all
+from pollux.testing.store_lab import ADA, NOON, Story, tell_all
 
 
 @pytest.fixture
@@ -68,6 +71,7 @@ def test_a_schema_that_an_administrator_made_is_used(url: str, db: Db):
 async def test_a_database_of_a_newer_pollux_is_left_alone(url: str, db: Db):
     migrate(db, Address(url))
     db.execute("UPDATE pollux.meta SET value = '99' WHERE name = 'version'")
+    db.execute("DELETE FROM pollux.meta WHERE name = 'readable_from'")
     with pytest.raises(StoreError, match=f"version {len(MIGRATIONS)} or older, found 99. Update Pollux"):
         await store_at(url).open()
 
@@ -100,6 +104,23 @@ async def test_a_database_that_a_newer_pollux_took_something_from_is_refused_bef
     with pytest.raises(StoreError, match="Update Pollux"):
         await store_at(url).open()
     assert db.execute("SELECT FROM pollux.meta WHERE name = 'key'").fetchall() == []
+
+
+async def test_a_run_that_an_older_process_moved_on_is_not_told_by_an_old_glance(url: str, db: Db):
+    store, ended, waiting = store_at(url), Story("1"), Story("2", at=NOON + 1)
+    await store.open()
+    await (await ended.start(store)).answer(store)
+    action = await (await waiting.start(store)).ask(store)
+    with db.transaction():
+        db.execute(ENGINE)
+        # What the version before writes: all that it knows of, and nothing else.
+        db.execute(
+            "UPDATE pollux.runs SET status = 'failed', tokens = 40, version = version + 1 WHERE run_id = 'run_1'"
+        )
+    await is_told_as_left_behind(store)
+    await waiting.resolve(store, action)
+    assert [row.glance for row in await store.runs(ADA)] == [glance_of(waiting.run), None]
+    await store.close()
 
 
 async def test_another_key_is_refused_at_opening(url: str):

@@ -11,6 +11,9 @@ import pytest
 from tests.stores.worker import store_at
 
 from pollux.core.errors import StoreError
+from pollux.engine.glance import DayUsage, glance_of
+from pollux.engine.ports import Store
+from pollux.stores.rows import GLANCE
 from pollux.stores.schema import MIGRATIONS, Additive, migrate, version_of
 from pollux.testing.store_lab import ADA, NOON, Story, tell_all
 
@@ -30,6 +33,33 @@ async def test_runs_of_a_file_that_did_not_count_tokens_have_spent_none_until_th
     await waiting.resolve(store, waiting.run.open[0])
     assert await store.spent(ADA, NOON) == waiting.run.usage.total == 15
     await store.close()
+
+
+async def test_a_run_that_an_older_process_moved_on_is_not_told_by_an_old_glance(tmp_path: Path):
+    store, ended, waiting = store_at(tmp_path), Story("1"), Story("2", at=NOON + 1)
+    await store.open()
+    await (await ended.start(store)).answer(store)
+    action = await (await waiting.start(store)).ask(store)
+    db = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
+    # What the version before writes: all that it knows of, and nothing else.
+    db.execute("UPDATE runs SET status = 'failed', tokens = 40, version = version + 1 WHERE run_id = 'run_1'")
+    db.close()
+    await is_told_as_left_behind(store)
+    await waiting.resolve(store, action)
+    assert [row.glance for row in await store.runs(ADA)] == [glance_of(waiting.run), None]
+    await store.close()
+
+
+async def is_told_as_left_behind(store: Store) -> None:
+    """Of the first run only that it failed, and how many tokens there were in all."""
+    second, first = await store.runs(ADA)
+    assert (first.glance, first.tokens, first.status) == (None, 40, "failed")
+    assert second.glance is not None
+    assert [row.run_id for row in await store.runs(ADA, states=["failed"], unsure=True)] == ["run_1"]
+    assert list(await store.usage(ADA, 0)) == [
+        DayUsage(0, "", 1, 0, 0, 0, 0, 40, None),
+        DayUsage(0, "scripted", 1, 10, 5, 0, 0, 15, None),
+    ]
 
 
 def test_every_version_of_a_file_becomes_the_current_one(tmp_path: Path):
@@ -88,7 +118,8 @@ def _make_old(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("DROP TABLE secrets")
     db.execute("ALTER TABLE threads DROP COLUMN sources")
-    db.execute("ALTER TABLE runs DROP COLUMN tokens")
+    for column in ("tokens", *GLANCE, "told"):
+        db.execute(f"ALTER TABLE runs DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 2")
     db.close()
 

@@ -7,6 +7,7 @@ PolluxError
 ├── PolicyError          the policy says no
 ├── ToolExecutionError   a tool or its provider failed
 │   └── ToolError        raised by a tool's author: the text goes to the model
+├── OutcomeUnknown       a tool may have acted, and nobody knows whether it did
 ├── ModelError           the model could not be reached, or did not answer sensibly
 ├── NotFound             an unknown id, or somebody else's: they look alike
 │   └── SessionNotFound  no session of this id, or no such session file
@@ -82,6 +83,15 @@ class ToolExecutionError(PolluxError):
 
 class ToolError(ToolExecutionError):
     """Raised inside a tool: its text is meant for the model."""
+
+
+class OutcomeUnknown(PolluxError):
+    """Raised inside a tool that may have acted: it broke off where nobody can say how far it came.
+
+    Every other error that a tool raises as its own says that nothing has happened.
+    """
+
+    code = "outcome_unknown"
 
 
 class ModelError(PolluxError):

@@ -229,6 +229,8 @@ class Run:
     retry_at: Instant | None = None
     model_calls: int = 0
     usage: Usage = NO_USAGE
+    used: tuple[Usage, ...] = ()
+    """The same by calls of the model, summaries included: prices may depend on how long each was."""
     messages: tuple[Message, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     """The calls of the current turn; empty when all of them have been answered."""

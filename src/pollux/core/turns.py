@@ -65,6 +65,7 @@ def replied(run: Run, event: ModelReplied) -> Run:
         run,
         asked=False,
         usage=run.usage + event.usage,
+        used=(*run.used, event.usage),
         context_tokens=event.usage.total or run.context_tokens,
     )
     match event.stop:
@@ -109,7 +110,7 @@ def compressed(run: Run, event: HistoryCompressed) -> Run:
     is_awaited = is_summary_due(run) and not (run.asked or run.calls or run.closing or run.cancel)
     if run.epoch == 0 or (event.epoch, event.turn) != (run.epoch, run.turn) or not is_awaited:
         raise Misfit(f"history_compressed needs a summary to be due in turn {event.turn} of epoch {event.epoch}")
-    run = evolve(run, usage=run.usage + event.usage)
+    run = evolve(run, usage=run.usage + event.usage, used=(*run.used, event.usage))
     if event.compressed:
         run = evolve(run, compressed=event.compressed, context_tokens=event.tokens_after)
     # A refused summary leaves the conversation as long as it was, whatever the summary itself would have measured.

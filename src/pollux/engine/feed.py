@@ -1,7 +1,8 @@
 """What happens to one run, for those who are here: its head, its facts and the text on its way.
 
-Deltas are shown and never stored. A watcher that comes late gets the open turn's text so far. That text is kept once:
-whoever falls behind keeps a place in it instead of a copy, so that fifty who stall cost no more than one.
+Deltas are shown and never stored. A watcher that comes late gets the open turn's text so far, and the end of what tools
+at work have shown. The text is kept once: whoever falls behind keeps a place in it instead of a copy, so that fifty who
+stall cost no more than one.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.airwaves import Kind, Piece
 from pollux.engine.model import Turns
+from pollux.engine.outputs import Output, Outputs
 from pollux.engine.ports import Recorded
 
 
@@ -38,15 +40,6 @@ class TurnRestarted:
 
     turn: int
     attempt: int
-
-
-@frozen
-class Output:
-    """Something that a tool at work shows. It is not kept, and whoever reads slowly may miss some of it."""
-
-    action_id: ActionId
-    stream: str
-    text: str
 
 
 Item = Recorded | Delta | TurnRestarted | Output
@@ -232,6 +225,7 @@ class Feed:
     """One run as this process knows it. Kept while somebody drives or watches it."""
 
     __slots__ = (
+        "_outputs",
         "_patient",
         "_said",
         "_waiting",
@@ -266,6 +260,7 @@ class Feed:
         self.lock = asyncio.Lock()
         self.watchers: list[Watcher] = []
         self._said: Said | None = None
+        self._outputs: Outputs | None = None
         self._waiting: list[asyncio.Future[None]] = []
         self._patient: list[asyncio.Future[None]] = []
 
@@ -283,6 +278,8 @@ class Feed:
             # With calls to answer, the turn's text is in the journal: who comes now reads it there.
             self._said = None
         self.run, self.thread = run, thread
+        if self._outputs is not None:
+            self._outputs.forget_ended(run)
         if self.watchers:
             for event in events:
                 seq += 1
@@ -303,8 +300,10 @@ class Feed:
 
     def tell(self, action_id: ActionId, stream: str, text: str) -> None:
         """A tool at work shows something."""
-        if self.watchers and text:
+        if text:
             output = Output(action_id, stream, text)
+            self._outputs = self._outputs or Outputs()
+            self._outputs.add(output)
             for watcher in self.watchers:
                 watcher.overhear(output)
 
@@ -347,6 +346,10 @@ class Feed:
     def shown(self) -> list[Delta]:
         """The open turn's text so far."""
         return self._said.between(0, self._said.length) if self._said else []
+
+    def told_by_tools(self) -> list[Output]:
+        """The end of what the tools at work have shown so far."""
+        return list(self._outputs or ())
 
     def close(self) -> None:
         """Whoever waits or watches here must look elsewhere."""

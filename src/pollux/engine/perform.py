@@ -17,6 +17,7 @@ from pollux.core.errors import (
     AuthError,
     MissingCredential,
     ModelError,
+    OutcomeUnknown,
     PolicyError,
     PolluxError,
     ToolExecutionError,
@@ -149,6 +150,9 @@ async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now,
         return _action_failed(action, problem.code, str(problem), now(), connect_url=problem.connect_url or "")
     except (ToolExecutionError, ValidationError, PolicyError) as problem:
         return _action_failed(action, problem.code, str(problem), now())
+    except OutcomeUnknown as problem:
+        action = _noted_since(action, latest())
+        return await _after_stop(run, action, tool, ToolExecutionError.code, str(problem), now)
     except (Exception, asyncio.CancelledError, SystemExit) as problem:  # noqa: BLE001  It is logged and told below.
         # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
         unless_stopped(problem)

@@ -1,6 +1,6 @@
 """What the engine needs of the world: a store that remembers, a clock, a source of ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from pollux.core.events import Event
@@ -12,6 +12,7 @@ from pollux.core.profile import Profile
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
+from pollux.engine.glance import DayUsage, Glance
 
 
 @frozen
@@ -42,6 +43,8 @@ class RunRow:
     root: RunId | None = None
     tokens: int = 0
     """What the run has spent so far: in and out, summaries included."""
+    glance: Glance | None = None
+    """For lists. A store takes it from the run itself; None where a process that does not know of it was there last."""
 
 
 @frozen
@@ -137,6 +140,31 @@ class AuditEntry:
 
 
 @frozen
+class AuditFilter:
+    """Which entries are wanted: all that fit every member that is given."""
+
+    kind: str | None = None
+    tool_name: str | None = None
+    execution_status: str | None = None
+    run_id: str | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    """Before this moment."""
+
+    def fits(self, entry: AuditEntry) -> bool:
+        """Whether this is one of them."""
+        names = ("kind", "tool_name", "execution_status", "run_id")
+        return (
+            all(getattr(self, name) in (None, getattr(entry, name)) for name in names)
+            and (self.since is None or entry.at >= self.since)
+            and (self.until is None or entry.at < self.until)
+        )
+
+
+EVERYTHING = AuditFilter()
+
+
+@frozen
 class AuditReport:
     """What a verification found. `problems` name the kind of tampering and the place."""
 
@@ -173,6 +201,11 @@ class Store(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """What it is, for people: sqlite, postgres, memory."""
+        ...
+
+    @property
     def airwaves(self) -> Airwaves | None:
         """How this process and others tell one another of text on its way, once it is open; None where they cannot."""
         ...
@@ -201,8 +234,8 @@ class Store(Protocol):
 
     async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]: ...
 
-    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
-        """The thread's messages with a higher number, in order, notices included."""
+    async def messages(self, thread_id: ThreadId, after: int = 0, limit: int | None = None) -> Sequence[Message]:
+        """The thread's messages with a higher number, in order, notices included; the first so many, or all."""
         ...
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
@@ -214,10 +247,19 @@ class Store(Protocol):
         user: UserId,
         *,
         thread_id: ThreadId | None = None,
+        states: Collection[RunStatus] = (),
+        unsure: bool = False,
         limit: int = 25,
         before: str | None = None,
     ) -> Sequence[RunRow]:
-        """Newest first; `before` is the id of the last one seen."""
+        """Newest first; `before` is the id of the last one seen. With `states`, those that are in one of them.
+
+        With `unsure`, those alone that may hold an action whose outcome is unknown.
+        """
+        ...
+
+    async def prompts(self, rows: Sequence[RunRow]) -> dict[RunId, str]:
+        """The beginnings of what these runs were asked. Of those whose words were erased there is none."""
         ...
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
@@ -227,6 +269,10 @@ class Store(Protocol):
 
         With `is_prefix`, of all users whose names begin so.
         """
+        ...
+
+    async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        """What this user's runs used that began at that moment or later, by day and model, in this order."""
         ...
 
     async def approvals(
@@ -278,11 +324,16 @@ class Store(Protocol):
         before: int | None = None,
         limit: int = 100,
         newest_first: bool = False,
+        only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
         """Entries numbered above `after` and below `before`, from the low end, or with `newest_first` from the high."""
         ...
 
     async def verify_audit(self) -> AuditReport: ...
+
+    async def workers(self) -> int | None:
+        """How many processes do nothing but drive runs; None where every process drives its own."""
+        ...
 
     def enlist(self) -> str:
         """A driver's name, alive until this process ends."""

@@ -1,17 +1,17 @@
 """Questions about what is stored. Every one carries the owner; somebody else's things look like unknown ones."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from typing import Final
 
-from pollux.core.actions import UNKNOWN
 from pollux.core.errors import NotFound, TooNew
 from pollux.core.frozen import frozen
-from pollux.core.ids import Instant, RunId, ThreadId, UserId
+from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, Message
 from pollux.core.policy import Grant
-from pollux.core.run import Action, ApprovalStatus, Ending, Run
+from pollux.core.run import Action, ApprovalStatus, Ending, Run, RunStatus, run_of
 from pollux.core.thread import Thread
-from pollux.engine.ports import AuditEntry, AuditReport, Recorded, RunRow, Store
+from pollux.engine.glance import DayUsage, unknown_in
+from pollux.engine.ports import EVERYTHING, AuditEntry, AuditFilter, AuditReport, Recorded, RunRow, Store
 
 PAGE: Final = 200
 MOST_RUNS: Final = 10_000
@@ -47,9 +47,19 @@ class Queries:
         return await self._store.journal(run_id, after)
 
     async def runs(
-        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+        self,
+        user: UserId,
+        *,
+        thread_id: ThreadId | None = None,
+        states: Collection[RunStatus] = (),
+        limit: int = 25,
+        before: str | None = None,
     ) -> Sequence[RunRow]:
-        return await self._store.runs(user, thread_id=thread_id, limit=limit, before=before)
+        return await self._store.runs(user, thread_id=thread_id, states=states, limit=limit, before=before)
+
+    async def prompts(self, rows: Sequence[RunRow]) -> dict[RunId, str]:
+        """The beginnings of what these runs were asked, for whoever was given their rows."""
+        return await self._store.prompts(rows)
 
     async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread:
         thread = await self._store.thread(thread_id)
@@ -60,9 +70,11 @@ class Queries:
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
         return await self._store.threads(user, limit=limit, before=before)
 
-    async def messages(self, thread_id: ThreadId, user: UserId | None = None, *, after: int = 0) -> Sequence[Message]:
+    async def messages(
+        self, thread_id: ThreadId, user: UserId | None = None, *, after: int = 0, limit: int | None = None
+    ) -> Sequence[Message]:
         await self.thread(thread_id, user)
-        return await self._store.messages(thread_id, after)
+        return await self._store.messages(thread_id, after, limit)
 
     async def approvals(
         self,
@@ -86,19 +98,29 @@ class Queries:
                 found.append(Question(run, action))
         return found
 
-    async def unknown(self, user: UserId, *, limit: int = 25) -> Sequence[Question]:
-        """The actions of which nobody knows whether they happened, newest first; of the last `MOST_RUNS` runs."""
+    async def waiting(self, user: UserId, *, most: int) -> int:
+        """How many questions wait for a person; there may be more than `most`."""
+        return len(await self._store.approvals(user, limit=most))
+
+    async def unknown(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Question]:
+        """The actions of which nobody knows whether they happened, newest first.
+
+        Of the last `MOST_RUNS` runs, that is, of those that may hold one. `before` is the id of the last one seen; one
+        that is not there leads nowhere.
+        """
         found: list[Question] = []
-        looked, before = 0, None
-        while looked < MOST_RUNS and (page := await self._store.runs(user, limit=PAGE, before=before)):
-            for row in page:
-                # A run that was to stop may leave one behind as well. Those that go on may yet find out.
-                if row.status in ("failed", "cancelled"):
-                    found += await self._unknown_in(row.run_id)
-                if len(found) >= limit:
-                    return found[:limit]
-            looked, before = looked + len(page), page[-1].run_id
-        return found
+        last = None
+        if before is not None:
+            last = run_of(before)
+            left = await self._unknown_after(ActionId(before), last, user)
+            if left is None:
+                return []
+            found += left
+        async for run_id in self._unsure(user, last):
+            if len(found) >= limit:
+                break
+            found += await self._unknown_in(run_id)
+        return found[:limit]
 
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
@@ -106,6 +128,10 @@ class Queries:
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
         """The tokens of this user's runs, or of all whose names begin so, that began at that moment or later."""
         return await self._store.spent(user, since, is_prefix=is_prefix)
+
+    async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        """What this user's runs used that began at that moment or later, by day and model."""
+        return await self._store.usage(user, since)
 
     async def audit(
         self,
@@ -115,11 +141,46 @@ class Queries:
         before: int | None = None,
         limit: int = 100,
         newest_first: bool = False,
+        only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
-        return await self._store.audit(user=user, after=after, before=before, limit=limit, newest_first=newest_first)
+        return await self._store.audit(
+            user=user, after=after, before=before, limit=limit, newest_first=newest_first, only=only
+        )
 
     async def verify_audit(self) -> AuditReport:
         return await self._store.verify_audit()
+
+    async def workers(self) -> int | None:
+        """How many processes do nothing but drive runs; None where every process drives its own."""
+        return await self._store.workers()
+
+    @property
+    def store_kind(self) -> str:
+        """What remembers, for people."""
+        return self._store.kind
+
+    async def _unsure(self, user: UserId, before: str | None) -> AsyncGenerator[RunId]:
+        """The runs that may hold an unknown outcome, newest first."""
+        looked = 0
+        # A run that was to stop may leave one behind as well. Those that go on may yet find out.
+        while looked < MOST_RUNS and (
+            page := await self._store.runs(user, states=("failed", "cancelled"), unsure=True, limit=PAGE, before=before)
+        ):
+            for row in page:
+                yield row.run_id
+            looked, before = looked + len(page), page[-1].run_id
+
+    async def _unknown_after(self, seen: ActionId, run_id: RunId, user: UserId) -> list[Question] | None:
+        """The older ones of the same run; None where there is no such action of this user's."""
+        try:
+            run = await self.run(run_id, user)
+        except (NotFound, TooNew):
+            return None
+        ids = [action.id for action in run.actions]
+        if seen not in ids:
+            return None
+        older = ids[: ids.index(seen)]
+        return [Question(run, action) for action in unknown_in(run) if action.id in older]
 
     async def _unknown_in(self, run_id: RunId) -> list[Question]:
         try:
@@ -127,10 +188,7 @@ class Queries:
         except (NotFound, TooNew):
             # Its thread was erased: nobody can say any more what it was about. Or only a newer process can.
             return []
-        if run is None:
-            return []
-        actions = [action for action in run.actions if action.outcome and action.outcome.code == UNKNOWN]
-        return [Question(run, action) for action in reversed(actions)]
+        return [Question(run, action) for action in unknown_in(run)] if run else []
 
 
 def told_by(run: Run) -> dict[str, JSON]:

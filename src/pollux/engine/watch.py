@@ -23,7 +23,8 @@ async def watch_feed(feed: Feed, store: Store, after: int) -> AsyncIterator[Item
         # them.
         watcher.clear()
         past = _Past(feed.run.version, after)
-        for item in (*records, *feed.shown()):
+        # Who was here before has heard what tools showed then, and could not tell it from what is new.
+        for item in (*records, *feed.shown(), *(feed.told_by_tools() if after == 0 else ())):
             if past.is_news(item):
                 yield item
             if _is_ending(item):

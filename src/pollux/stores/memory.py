@@ -8,7 +8,7 @@ the open one (its late truth arrives, or a person settles it) moves nothing of t
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -20,10 +20,23 @@ from pollux.core.events import Event, RunStarted
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
-from pollux.core.run import ApprovalStatus, Run, evolve
+from pollux.core.run import ApprovalStatus, Run, RunStatus, evolve
 from pollux.core.thread import Thread, ThreadEvent
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, News, Recorded, RunRow
+from pollux.engine.glance import DayUsage, glance_of
+from pollux.engine.ports import (
+    EVERYTHING,
+    ApprovalRow,
+    AuditEntry,
+    AuditFact,
+    AuditFilter,
+    AuditReport,
+    Change,
+    News,
+    Recorded,
+    RunRow,
+)
 from pollux.stores.audit import Kept, Tip, chained
+from pollux.stores.glances import LONGEST_PROMPT
 from pollux.stores.heads import NO_HEADS, Heads
 from pollux.stores.verify import Evidence, verify
 from pollux.wire.codec import Erased
@@ -34,6 +47,7 @@ class MemoryStore:
 
     is_instant = True
     airwaves = None
+    kind = "memory"
 
     def __init__(self, *, key: bytes | None = None, heads: Path | None = None) -> None:
         self._key = key or token_bytes(32)
@@ -114,18 +128,34 @@ class MemoryStore:
         self._is_there(thread_id)
         return tuple(self._thread_journals.get(thread_id, ()))
 
-    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
-        return self._messages.get(thread_id, [])[after:]
+    async def messages(self, thread_id: ThreadId, after: int = 0, limit: int | None = None) -> Sequence[Message]:
+        return self._messages.get(thread_id, [])[after : None if limit is None else after + limit]
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
         own = (thread for thread in self._threads.values() if thread.user == user and not thread.erased)
         return _page(own, lambda thread: (thread.updated_at, thread.id), limit, before)
 
     async def runs(
-        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+        self,
+        user: UserId,
+        *,
+        thread_id: ThreadId | None = None,
+        states: Collection[RunStatus] = (),
+        unsure: bool = False,
+        limit: int = 25,
+        before: str | None = None,
     ) -> Sequence[RunRow]:
-        own = (row for row in self._rows.values() if row.user == user and thread_id in (None, row.thread_id))
-        return _page(own, lambda row: (row.created_at, row.run_id), limit, before)
+        own = (row for row in self._rows.values() if row.user == user)
+        page = _page(own, lambda row: (row.created_at, row.run_id), None, before)
+        fit = (row for row in page if thread_id in (None, row.thread_id) and (not states or row.status in states))
+        told = (self._told(row) for row in fit)
+        return list(islice((row for row in told if not unsure or (row.glance and row.glance.unknown)), limit))
+
+    async def prompts(self, rows: Sequence[RunRow]) -> dict[RunId, str]:
+        asked = (
+            (row.run_id, [each for each in self._runs[row.run_id].messages if each.role == "user"]) for row in rows
+        )
+        return {run_id: messages[-1].text[:LONGEST_PROMPT] for run_id, messages in asked if messages}
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
@@ -133,6 +163,13 @@ class MemoryStore:
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
         begun = [row for row in self._rows.values() if row.created_at >= since]
         return sum(row.tokens for row in begun if row.user == user or (is_prefix and row.user.startswith(user)))
+
+    async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        own = (self._told(row) for row in self._rows.values() if row.user == user and row.created_at >= since)
+        by_day: dict[tuple[int, str], list[RunRow]] = {}
+        for row in own:
+            by_day.setdefault((int(row.created_at // 86400), row.glance.model if row.glance else ""), []).append(row)
+        return [_used(day, model, rows) for (day, model), rows in sorted(by_day.items())]
 
     async def approvals(
         self,
@@ -196,16 +233,20 @@ class MemoryStore:
         before: int | None = None,
         limit: int = 100,
         newest_first: bool = False,
+        only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
         chain = self._chain()
         numbered = range(max(after, 0) + 1, len(chain) + 1 if before is None else min(before, len(chain) + 1))
         entries = (chain[seq - 1].entry for seq in (reversed(numbered) if newest_first else numbered))
-        return list(islice((entry for entry in entries if user in (None, entry.user)), limit))
+        return list(islice((entry for entry in entries if user in (None, entry.user) and only.fits(entry)), limit))
 
     async def verify_audit(self) -> AuditReport:
         chain = self._chain()
         heads = self._heads.read() if self._heads else NO_HEADS
         return verify(lambda: chain, self._key, Evidence(heads, highest=len(chain)))
+
+    async def workers(self) -> int | None:
+        return None
 
     def enlist(self) -> str:
         name = f"drv_{token_hex(8)}"
@@ -226,6 +267,9 @@ class MemoryStore:
         thread = self._threads.get(thread_id)
         if thread and thread.erased:
             raise Erased(f"expected the content of thread {thread_id!r}, but it was erased")
+
+    def _told(self, row: RunRow) -> RunRow:
+        return replace(row, glance=glance_of(self._runs[row.run_id]))
 
     def _put(self, row: RunRow) -> None:
         self._rows[row.run_id] = row
@@ -261,6 +305,19 @@ def _page(
         ids = [key(row)[1] for row in ordered]
         ordered = ordered[ids.index(before) + 1 :] if before in ids else []
     return ordered[:limit]
+
+
+def _used(day: int, model: str, rows: Sequence[RunRow]) -> DayUsage:
+    glances = [row.glance for row in rows if row.glance]
+    costs = [row.glance.cost if row.glance else None for row in rows if row.tokens]
+    return DayUsage(
+        day,
+        model,
+        len(rows),
+        *(sum(getattr(glance, name) for glance in glances) for name in ("input", "output", "thoughts", "cached")),
+        total=sum(row.tokens for row in rows),
+        cost=None if not costs or None in costs else sum(each for each in costs if each is not None),
+    )
 
 
 def _age(row: RunRow) -> tuple[float, str]:

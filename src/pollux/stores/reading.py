@@ -15,14 +15,27 @@ from pollux.core.ids import Instant, RunId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.thread import ThreadEvent
-from pollux.engine.ports import AuditEntry, Recorded, RunRow
+from pollux.engine.glance import DayUsage
+from pollux.engine.ports import AuditEntry, AuditFilter, Recorded, RunRow
 from pollux.stores import rows
 from pollux.stores.audit import Kept
+from pollux.stores.glances import BEGINNING, USED_BY_MODEL, beginning_of
 from pollux.stores.troubles import explained
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 Db = sqlite3.Connection
 T = TypeVar("T")
+
+
+# The last one that came with the run: what was said before it may have come along.
+_PROMPT = """
+    SELECT substr(body, 1, ?) FROM messages JOIN content USING (thread_id, digest)
+    WHERE thread_id = ? AND run_id = ? AND role = 'user' ORDER BY seq DESC LIMIT 1
+"""
+_USAGE = f"""
+    SELECT CAST(created_at / 86400 AS INTEGER) AS day, {USED_BY_MODEL} FROM runs
+    WHERE user = ? AND created_at >= ? GROUP BY 1, 2 ORDER BY 1, 2
+"""
 
 
 class Readers:
@@ -84,8 +97,8 @@ class Page:
     conditions: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
 
-    def where(self, condition: str, value: Any) -> "Page":
-        return replace(self, conditions=(*self.conditions, condition), values=(*self.values, value))
+    def where(self, condition: str, *values: Any) -> "Page":
+        return replace(self, conditions=(*self.conditions, condition), values=(*self.values, *values))
 
     def read(self, db: Db, limit: int, before: str | None) -> list[tuple[Any, ...]]:
         """Up to `limit` rows after the one with the key `before`. A key that is not there leads nowhere."""
@@ -97,8 +110,7 @@ class Page:
             found = db.execute(place, (before, self.values[0])).fetchone()
             if found is None:
                 return []
-            page = self.where(f"({self.by}, {key}) < (?, ?)", found[0])
-            page = replace(page, values=(*page.values, found[1]))
+            page = self.where(f"({self.by}, {key}) < (?, ?)", *found)
         statement = (
             f"SELECT {', '.join(page.columns)} FROM {page.table} WHERE {' AND '.join(page.conditions)}"
             f" ORDER BY {page.by} DESC, {key} DESC LIMIT ?"
@@ -114,16 +126,25 @@ class AuditPage:
     after: int
     before: int | None
     newest_first: bool
+    only: AuditFilter
 
     def read(self, db: Db, limit: int) -> list[AuditEntry]:
         """Up to `limit` of them, from the end that was asked for."""
         bounds = (("user = ?", self.user), ("seq > ?", self.after), ("seq < ?", self.before))
-        given = [(condition, value) for condition, value in bounds if value is not None]
+        given = [(condition, value) for condition, value in (*bounds, *wanted(self.only)) if value is not None]
         statement = (
             f"SELECT {', '.join(rows.AUDIT)} FROM audit WHERE {' AND '.join(condition for condition, _ in given)}"
             f" ORDER BY seq {'DESC' if self.newest_first else 'ASC'} LIMIT ?"
         )
         return [AuditEntry(*row) for row in db.execute(statement, (*(value for _, value in given), limit))]
+
+
+def wanted(only: AuditFilter) -> Iterable[tuple[str, Any]]:
+    """The conditions of a filter, each with its value; None for those that it does not have."""
+    for name in ("kind", "tool_name", "execution_status", "run_id"):
+        yield f"{name} = ?", getattr(only, name)
+    yield "at >= ?", only.since
+    yield "at < ?", only.until
 
 
 def run_head(db: Db, run_id: str) -> tuple[str, int] | None:
@@ -142,19 +163,19 @@ def thread_journal(db: Db, thread_id: str) -> list[ThreadEvent]:
     return [cast("ThreadEvent", event) for _, event in _events(db, rows.thread_stream(thread_id), thread_id, 0)]
 
 
-def messages(db: Db, thread_id: str, after: int) -> list[Message]:
-    """A thread's messages with a higher number."""
+def messages(db: Db, thread_id: str, after: int, limit: int | None) -> list[Message]:
+    """A thread's messages with a higher number, the first so many or all."""
     found = db.execute(
         "SELECT body FROM messages LEFT JOIN content USING (thread_id, digest)"
-        " WHERE thread_id = ? AND seq > ? ORDER BY seq",
-        (thread_id, after),
+        " WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (thread_id, after, -1 if limit is None else limit),
     )
     return [_message(body) for (body,) in found]
 
 
 def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
     """The lines of runs that fulfil a condition, oldest first."""
-    statement = f"SELECT {', '.join(rows.RUN)} FROM runs WHERE {where} ORDER BY created_at, run_id"
+    statement = f"SELECT {', '.join(rows.LISTED)} FROM runs WHERE {where} ORDER BY created_at, run_id"
     return [rows.run_of_row(row) for row in db.execute(statement, values)]
 
 
@@ -163,6 +184,17 @@ def spent(db: Db, user: str, since: Instant, *, is_prefix: bool) -> int:
     statement = "SELECT total(tokens) FROM runs WHERE user >= ? AND user <= ? AND created_at >= ?"
     last = user + chr(sys.maxunicode) if is_prefix else user
     return int(db.execute(statement, (user, last, since)).fetchone()[0])
+
+
+def prompts(db: Db, runs: Sequence[RunRow]) -> dict[RunId, str]:
+    """The beginnings of what these runs were asked."""
+    found = ((row.run_id, db.execute(_PROMPT, (BEGINNING, row.thread_id, row.run_id)).fetchone()) for row in runs)
+    return {run_id: beginning_of(body[0]) for run_id, body in found if body}
+
+
+def usage(db: Db, user: str, since: Instant) -> list[DayUsage]:
+    """What a user's runs used from that moment on, by day and model."""
+    return [DayUsage(*row) for row in db.execute(_USAGE, (user, since))]
 
 
 def secret(db: sqlite3.Connection, user: str, name: str) -> bytes | None:

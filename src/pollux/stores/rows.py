@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from pollux.core.errors import ValidationError
 from pollux.core.policy import Grant
-from pollux.core.run import Compressed
+from pollux.core.run import Compressed, Run
 from pollux.core.thread import Thread
+from pollux.engine.glance import Glance, glance_of
 from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
@@ -33,16 +34,18 @@ def _upsert(table: str, names: tuple[str, ...]) -> str:
 
 
 # The columns are named like the fields they hold, apart from the keys of threads and grants.
-RUN = _names(RunRow)
+RUN = _names(RunRow)[:-1]
+GLANCE = _names(Glance)
+LISTED = (*RUN, *GLANCE, "version", "told")
+"""What a line in a list is made of. `told` is the version that the glance was taken at."""
 APPROVAL = _names(ApprovalRow)
 AUDIT = _names(AuditEntry)
 GRANT = ("grant_id", *_names(Grant)[1:])
 THREAD = ("thread_id", *_names(Thread)[1:])
 
-_NEW_RUN = f"INSERT INTO runs ({', '.join(RUN)}, version) VALUES ({', '.join('?' * (len(RUN) + 1))})"
-_MOVE_RUN = (
-    "UPDATE runs SET status = ?, updated_at = ?, epoch = ?, driver = ?, tokens = ?, version = ? WHERE run_id = ?"
-)
+_NEW_RUN = f"INSERT INTO runs ({', '.join(LISTED)}) VALUES ({', '.join('?' * len(LISTED))})"
+_MOVED = ("status", "updated_at", "epoch", "driver", "tokens", *GLANCE, "version", "told")
+_MOVE_RUN = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in _MOVED)} WHERE run_id = ?"
 _WAKE_RUN = "UPDATE runs SET owed = ?, wake_at = ? WHERE run_id = ?"
 _PUT_THREAD = _upsert("threads", THREAD)
 _PUT_APPROVAL = _upsert("approvals", APPROVAL)
@@ -62,6 +65,7 @@ _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
 _GET_TIP = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
 
 _run_values = attrgetter(*RUN)
+_glance_values = attrgetter(*GLANCE)
 _approval_values = attrgetter(*APPROVAL)
 _grant_values = attrgetter(*_names(Grant))
 _audit_values = attrgetter(*AUDIT)
@@ -110,6 +114,8 @@ def _check_text(change: Change) -> None:
     said = [fact.by + fact.user for fact in change.audit]
     if change.row:
         said.append(change.row.user + change.row.profile + change.row.run_id + change.row.driver)
+    if change.run:
+        said.append(change.run.model + (change.run.ending.code if change.run.ending else ""))
     if change.thread:
         said.append(change.thread.user + change.thread.title + change.thread.id + change.thread.project)
     said += [grant.tool + grant.subject for grant in change.grants]
@@ -132,7 +138,7 @@ def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     if change.thread:
         _put_thread(db, change, change.thread, stored)
     if change.row and change.run:
-        _put_run(db, change.row, change.run.version, known)
+        _put_run(db, change.row, change.run, known)
     _put_all(db, _PUT_EVENT, prepared.events)
     _put_all(db, _PUT_CONTENT, prepared.contents)
     _put_all(db, _PUT_MESSAGE, prepared.messages)
@@ -178,8 +184,14 @@ def thread_of_row(row: tuple[Any, ...]) -> Thread:
 
 def run_of_row(row: tuple[Any, ...]) -> RunRow:
     """The run's line that these columns hold."""
-    found = RunRow(*row)
-    return replace(found, owed=bool(found.owed))
+    found, (version, told) = RunRow(*row[: len(RUN)]), row[-2:]
+    glance = Glance(*row[len(RUN) : -2]) if told == version else None
+    return replace(found, owed=bool(found.owed), glance=glance)
+
+
+def beside(run: Run) -> tuple[Any, ...]:
+    """What a row holds of the run besides what it is found by: the glance, and both versions."""
+    return (*_glance_values(glance_of(run)), run.version, run.version)
 
 
 def kept_of_row(row: tuple[Any, ...]) -> Kept:
@@ -210,11 +222,12 @@ def thread_stream(thread_id: str) -> str:
     return f"t:{thread_id}"
 
 
-def _put_run(db: sqlite3.Connection, row: RunRow, version: int, known: tuple[int, int, float | None] | None) -> None:
+def _put_run(db: sqlite3.Connection, row: RunRow, run: Run, known: tuple[int, int, float | None] | None) -> None:
     if known is None:
-        db.execute(_NEW_RUN, (*_run_values(row), version))
+        db.execute(_NEW_RUN, (*_run_values(row), *beside(run)))
         return
-    db.execute(_MOVE_RUN, (row.status, row.updated_at, row.epoch, row.driver, row.tokens, version, row.run_id))
+    moved = (row.status, row.updated_at, row.epoch, row.driver, row.tokens)
+    db.execute(_MOVE_RUN, (*moved, *beside(run), row.run_id))
     # Apart, because naming an indexed column writes its index again, even with the same value.
     if (row.owed, row.wake_at) != known[1:]:
         db.execute(_WAKE_RUN, (row.owed, row.wake_at, row.run_id))

@@ -141,7 +141,23 @@ FOURTH = (
     "CREATE TABLE secrets (user TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, PRIMARY KEY (user, name))",
 )
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH)
+FIFTH = Additive(
+    f"ALTER TABLE runs ADD COLUMN {column}"
+    for column in (
+        # A glance at each run for lists and sums, and the version it was taken at: older processes leave it behind.
+        "model TEXT NOT NULL DEFAULT ''",
+        "code TEXT NOT NULL DEFAULT ''",
+        "input INTEGER NOT NULL DEFAULT 0",
+        "output INTEGER NOT NULL DEFAULT 0",
+        "thoughts INTEGER NOT NULL DEFAULT 0",
+        "cached INTEGER NOT NULL DEFAULT 0",
+        "cost REAL",
+        "unknown INTEGER NOT NULL DEFAULT 0",
+        "told INTEGER NOT NULL DEFAULT 0",
+    )
+)
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH, FIFTH)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 

@@ -7,7 +7,7 @@ short ones run where they are asked, long ones in a thread, so that the event lo
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,13 +16,16 @@ from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.machine import fold
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
-from pollux.core.run import ApprovalStatus, Run
+from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.glance import DayUsage
 from pollux.engine.ports import (
     ANYTHING,
+    EVERYTHING,
     ApprovalRow,
     AuditEntry,
     AuditFact,
+    AuditFilter,
     AuditReport,
     Change,
     News,
@@ -33,6 +36,7 @@ from pollux.stores import reading, rows
 from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
 from pollux.stores.filelock import FileLock
+from pollux.stores.glances import UNSURE
 from pollux.stores.heads import NO_HEADS, Heads
 from pollux.stores.reading import AuditPage, Page, Readers
 from pollux.stores.schema import SETTINGS, know_key, lost_triggers, migrate
@@ -57,6 +61,7 @@ class SqliteStore:
 
     is_instant = False
     airwaves = None
+    kind = "sqlite"
 
     def __init__(self, path: Path | str, *, key: bytes, heads: Path | None = None) -> None:
         self._path = Path(path)
@@ -121,12 +126,12 @@ class SqliteStore:
         # One event may hold a whole imported conversation.
         return await self._reading(lambda db: reading.thread_journal(db, thread_id), is_short=False)
 
-    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
+    async def messages(self, thread_id: ThreadId, after: int = 0, limit: int | None = None) -> Sequence[Message]:
         thread = await self.thread(thread_id)
         if thread is None or thread.erased:
             return ()
         return await self._reading(
-            lambda db: reading.messages(db, thread_id, after), is_short=thread.head - after <= SHORT
+            lambda db: reading.messages(db, thread_id, after, limit), is_short=thread.head - after <= SHORT
         )
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
@@ -134,12 +139,29 @@ class SqliteStore:
         return [rows.thread_of_row(row) for row in await self._listing(page, limit, before)]
 
     async def runs(
-        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+        self,
+        user: UserId,
+        *,
+        thread_id: ThreadId | None = None,
+        states: Collection[RunStatus] = (),
+        unsure: bool = False,
+        limit: int = 25,
+        before: str | None = None,
     ) -> Sequence[RunRow]:
-        page = Page("runs", rows.RUN, by="created_at").where("user = ?", user)
+        page = Page("runs", rows.LISTED, by="created_at").where("user = ?", user)
         if thread_id is not None:
             page = page.where("thread_id = ?", thread_id)
-        return [rows.run_of_row(row) for row in await self._listing(page, limit, before)]
+        if states:
+            page = page.where(f"status IN ({', '.join('?' * len(states))})", *states)
+        if unsure:
+            page = page.where(UNSURE)
+        # Those of a state may be few among many.
+        is_short = limit <= SHORT and not (states or unsure)
+        found = await self._reading(lambda db: page.read(db, limit, before), is_short=is_short)
+        return [rows.run_of_row(row) for row in found]
+
+    async def prompts(self, rows: Sequence[RunRow]) -> dict[RunId, str]:
+        return await self._reading(lambda db: reading.prompts(db, rows), is_short=False)
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "parent = ?", run_id))
@@ -147,6 +169,9 @@ class SqliteStore:
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
         # A user may have begun very many since then.
         return await self._reading(lambda db: reading.spent(db, user, since, is_prefix=is_prefix), is_short=False)
+
+    async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        return await self._reading(lambda db: reading.usage(db, user, since), is_short=False)
 
     async def approvals(
         self,
@@ -202,12 +227,17 @@ class SqliteStore:
         before: int | None = None,
         limit: int = 100,
         newest_first: bool = False,
+        only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
-        page = AuditPage(user, after, before, newest_first)
-        return await self._reading(lambda db: page.read(db, limit), is_short=limit <= SHORT)
+        page = AuditPage(user, after, before, newest_first, only)
+        is_short = limit <= SHORT and only == EVERYTHING
+        return await self._reading(lambda db: page.read(db, limit), is_short=is_short)
 
     async def verify_audit(self) -> AuditReport:
         return await self._reading(self._verify, is_short=False)
+
+    async def workers(self) -> int | None:
+        return None
 
     def enlist(self) -> str:
         self._opened()

@@ -70,13 +70,22 @@ ADA, BOB = UserId("ada"), UserId("bob")
 class Story:
     """One thread and one run in it. Each step commits, and remembers what the store should now hold."""
 
-    def __init__(self, name: str, *, owner: UserId = ADA, at: float = NOON, parent: Parent | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        owner: UserId = ADA,
+        at: float = NOON,
+        parent: Parent | None = None,
+        model: str = "scripted",
+    ) -> None:
         self.thread = step_thread(
             None, ThreadOpened(thread_id=ThreadId(f"thr_{name}"), user=owner, title=f"about {name}", at=at)
         )
         self.run_id = RunId(f"run_{name}")
         self.at = at
         self.parent = parent
+        self.model = model
         self.thread_events: tuple[ThreadEvent, ...] = ()
         self.events: tuple[Event, ...] = ()
         self._run: Run | None = None
@@ -86,7 +95,7 @@ class Story:
         assert self._run is not None
         return self._run
 
-    def began(self, prompt: str = "hello", *, deadline: float | None = None) -> RunStarted:
+    def began(self, prompt: str | Message = "hello", *, deadline: float | None = None) -> RunStarted:
         return RunStarted(
             run_id=self.run_id,
             thread_id=self.thread.id,
@@ -94,8 +103,8 @@ class Story:
             door="http",
             origin="test",
             profile="default",
-            model="scripted",
-            prompt=user(prompt),
+            model=self.model,
+            prompt=user(prompt) if isinstance(prompt, str) else prompt,
             limits=Limits(),
             deadline=deadline,
             parent=self.parent,
@@ -112,14 +121,13 @@ class Story:
         ending = conclude(run, self.at)
         if ending:
             run, events = step(run, ending), (*events, ending)
-        opening: tuple[ThreadEvent, ...] = ()
-        if self._run is None and self.thread.head == 0:
-            opening = (
-                ThreadOpened(
-                    thread_id=self.thread.id, user=self.thread.user, title=self.thread.title, at=self.thread.created_at
-                ),
-            )
+        opening = self.opening() if self._run is None and self.thread.head == 0 else ()
         return change_of(self._run, run, events, thread=self.thread, thread_events=opening)
+
+    def opening(self) -> tuple[ThreadEvent, ...]:
+        """How the thread began."""
+        thread = self.thread
+        return (ThreadOpened(thread_id=thread.id, user=thread.user, title=thread.title, at=thread.created_at),)
 
     def take(self, change: Change) -> None:
         """The store accepted it."""
@@ -133,7 +141,7 @@ class Story:
         await store.commit(change)
         self.take(change)
 
-    async def start(self, store: Store, prompt: str = "hello", *, deadline: float | None = None) -> "Story":
+    async def start(self, store: Store, prompt: str | Message = "hello", *, deadline: float | None = None) -> "Story":
         """Begin, be claimed and call the model, in one commit."""
         claimed = RunClaimed(epoch=1, driver="drv_test", at=self.at)
         called = ModelCalled(epoch=1, turn=1, attempt=1, at=self.at)

@@ -15,10 +15,11 @@ from pollux.testing.store_finding import Finding
 from pollux.testing.store_fixtures import StoreFactory
 from pollux.testing.store_keeping import Keeping
 from pollux.testing.store_lasting import Lasting
+from pollux.testing.store_telling import Telling
 
 __all__ = ["StoreFactory", "StoreSuite"]
 
 
 @pytest.mark.asyncio
-class StoreSuite(Keeping, Finding, Lasting):
+class StoreSuite(Keeping, Finding, Lasting, Telling):
     """The whole conformance suite."""

@@ -8,9 +8,12 @@ from pollux.core.events import Event
 from pollux.core.frozen import frozen
 from pollux.core.messages import Message
 from pollux.core.thread import ThreadEvent
+from pollux.engine.ports import AuditFilter
+from pollux.stores.glances import USED_BY_MODEL
 from pollux.stores.postgres.rows import columns
 from pollux.stores.postgres.scopes import Row, Statement
-from pollux.stores.rows import AUDIT, GRANT, RUN, THREAD, run_stream, thread_stream
+from pollux.stores.reading import wanted
+from pollux.stores.rows import AUDIT, GRANT, LISTED, THREAD, run_stream, thread_stream
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 
@@ -75,12 +78,12 @@ def events(journal: Sequence[Row], bodies: Mapping[str, bytes]) -> list[tuple[in
     return [(seq, decode(kind, version, facts, bodies)) for _, seq, kind, version, facts in journal]
 
 
-def messages(thread_id: str, after: int) -> Statement:
+def messages(thread_id: str, after: int, limit: int | None) -> Statement:
     """The bodies of a thread's messages with a higher number, unless it is erased."""
     return (
         b"SELECT body FROM pollux.threads JOIN pollux.messages USING (thread_id) LEFT JOIN pollux.content"
-        b" USING (thread_id, digest) WHERE thread_id = %s AND NOT erased AND seq > %s ORDER BY seq",
-        (thread_id, after),
+        b" USING (thread_id, digest) WHERE thread_id = %s AND NOT erased AND seq > %s ORDER BY seq LIMIT %s",
+        (thread_id, after, limit),
     )
 
 
@@ -97,7 +100,7 @@ def thread(thread_id: str) -> Statement:
 
 def run_rows(condition: str, *values: str) -> Statement:
     """The lines of runs that fulfil a condition, oldest first."""
-    statement = f"SELECT {columns(RUN)} FROM pollux.runs WHERE {condition} ORDER BY created_at, run_id"
+    statement = f"SELECT {columns(LISTED)} FROM pollux.runs WHERE {condition} ORDER BY created_at, run_id"
     return statement.encode(), values
 
 
@@ -107,16 +110,37 @@ def grants(user: str) -> Statement:
     return statement.encode(), (user,)
 
 
-def audit(user: str | None, after: int, before: int | None, limit: int, *, newest_first: bool) -> Statement:
+def audit(
+    user: str | None, after: int, before: int | None, limit: int, *, newest_first: bool, only: AuditFilter
+) -> Statement:
     """Entries of one user or of all, between two numbers."""
     bounds: Iterable[tuple[str, Any]] = (('"user" = %s', user), ("seq > %s", after), ("seq < %s", before))
-    given = [(condition, value) for condition, value in bounds if value is not None]
+    filters = ((condition.replace("?", "%s"), value) for condition, value in wanted(only))
+    given = [(condition, value) for condition, value in (*bounds, *filters) if value is not None]
     return (
         f"SELECT {columns(AUDIT)} FROM pollux.audit WHERE {' AND '.join(condition for condition, _ in given)}"
         f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT %s"
     ).encode(), (*(value for _, value in given), limit)
 
 
+# The last one that came with the run: what was said before it may have come along.
+PROMPTS = b"""
+    SELECT wanted.run_id, substring(body FROM 1 FOR %s)
+    FROM unnest(%s::text[], %s::text[]) AS wanted (thread_id, run_id) CROSS JOIN LATERAL (
+        SELECT digest FROM pollux.messages AS said
+        WHERE said.thread_id = wanted.thread_id AND said.run_id = wanted.run_id AND role = 'user'
+        ORDER BY seq DESC LIMIT 1
+    ) AS prompt JOIN pollux.content ON content.thread_id = wanted.thread_id AND content.digest = prompt.digest
+"""
+USAGE = f"""
+    SELECT CAST(floor(created_at / 86400) AS bigint) AS day, {USED_BY_MODEL} FROM pollux.runs
+    WHERE "user" = %s AND created_at >= %s GROUP BY 1, 2 ORDER BY 1, 2
+""".encode()
+HAS_WORKERS = b"SELECT FROM pg_tables WHERE schemaname = 'pollux' AND tablename = 'procrastinate_workers'"
+WORKERS = b"""
+    SELECT count(*) FROM pollux.procrastinate_workers
+    WHERE NOT stands_in AND last_heartbeat > clock_timestamp() - interval '6 seconds'
+"""
 SPENT = b'SELECT coalesce(sum(tokens), 0)::bigint FROM pollux.runs WHERE "user" = %s AND created_at >= %s'
 SPENT_BY_ALL = b"""SELECT coalesce(sum(tokens), 0)::bigint FROM pollux.runs
 WHERE starts_with("user", %s) AND created_at >= %s"""

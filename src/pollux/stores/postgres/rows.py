@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from pollux.core.policy import Grant
+from pollux.core.run import Run
 from pollux.core.thread import Thread
 from pollux.engine.ports import AuditFact, Change, RunRow
 from pollux.stores import memory as rules
@@ -16,7 +17,7 @@ from pollux.stores.audit import Kept, Tip
 from pollux.stores.postgres.erasure import DROP
 from pollux.stores.postgres.scopes import Statement
 from pollux.stores.postgres.troubles import check_text
-from pollux.stores.rows import APPROVAL, AUDIT, GRANT, RUN, THREAD, Prepared
+from pollux.stores.rows import APPROVAL, AUDIT, GLANCE, GRANT, LISTED, RUN, THREAD, Prepared, beside
 from pollux.wire.codec import to_json
 
 _ARRAYS = {
@@ -58,11 +59,9 @@ _KEEP_SECRET = (
     b' ON CONFLICT ("user", name) DO UPDATE SET sealed = excluded.sealed'
 )
 _DROP_SECRET = b'DELETE FROM pollux.secrets WHERE "user" = %s AND name = %s'
-_NEW_RUN = f"INSERT INTO pollux.runs ({columns((*RUN, 'version'))}) VALUES ({_marks((*RUN, 'version'))})".encode()
-_MOVE_RUN = (
-    b"UPDATE pollux.runs SET status = %s, updated_at = %s, epoch = %s, driver = %s, tokens = %s, version = %s,"
-    b" owed = %s, wake_at = %s WHERE run_id = %s"
-)
+_NEW_RUN = f"INSERT INTO pollux.runs ({columns(LISTED)}) VALUES ({_marks(LISTED)})".encode()
+_MOVED = ("status", "updated_at", "epoch", "driver", "tokens", "owed", "wake_at", *GLANCE, "version", "told")
+_MOVE_RUN = f"UPDATE pollux.runs SET ({columns(_MOVED)}) = ROW ({_marks(_MOVED)}) WHERE run_id = %s".encode()
 _NEW_THREAD = f"INSERT INTO pollux.threads ({columns(THREAD)}) VALUES ({_marks(THREAD)})".encode()
 _PUT_THREAD = (
     f"UPDATE pollux.threads SET ({columns(THREAD[1:])}) = ROW ({_marks(THREAD[1:])}) WHERE thread_id = %s".encode()
@@ -84,6 +83,8 @@ def check_texts(change: Change) -> None:
     said: list[Any] = []
     if change.row:
         said += _run_values(change.row)
+    if change.run:
+        said += [change.run.model, change.run.ending.code if change.run.ending else ""]
     if change.thread:
         thread = change.thread
         said += [thread.id, thread.user, thread.title, thread.open_run, thread.forked_from, thread.project]
@@ -108,7 +109,7 @@ def written(
     if change.thread:
         yield from _thread(change, change.thread, stored)
     if change.row and change.run:
-        yield _run(change.row, change.run.version, is_known)
+        yield _run(change.row, change.run, is_known)
     yield from _many(_PUT_EVENTS, prepared.events)
     yield from _many(_PUT_CONTENT, prepared.contents)
     yield from _many(_PUT_MESSAGES, prepared.messages)
@@ -141,11 +142,11 @@ def _many(statement: bytes, rows: Sequence[tuple[Any, ...]]) -> Iterable[Stateme
         yield statement, [list(column) for column in zip(*rows, strict=True)]
 
 
-def _run(row: RunRow, version: int, is_known: bool) -> Statement:
+def _run(row: RunRow, run: Run, is_known: bool) -> Statement:
     if not is_known:
-        return _NEW_RUN, (*_run_values(row), version)
-    moved = (row.status, row.updated_at, row.epoch, row.driver, row.tokens, version, row.owed, row.wake_at)
-    return _MOVE_RUN, (*moved, row.run_id)
+        return _NEW_RUN, (*_run_values(row), *beside(run))
+    moved = (row.status, row.updated_at, row.epoch, row.driver, row.tokens, row.owed, row.wake_at)
+    return _MOVE_RUN, (*moved, *beside(run), row.run_id)
 
 
 def _thread(change: Change, thread: Thread, stored: rules.Standing | None) -> Iterable[Statement]:

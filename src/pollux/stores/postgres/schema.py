@@ -159,7 +159,20 @@ LOST_TRIGGERS = (
 )
 LOST_TRIGGERS_VALUES = (list(TRIGGERS), list(TRIGGERS.values()), _REFUSAL)
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*_TABLES, *_walls(), *_GUARDS),)
+_GLANCES = Additive((
+    # A glance at each run for lists and sums, and the version it was taken at: older processes leave it behind. With
+    # constant defaults no row is written again.
+    """
+    ALTER TABLE pollux.runs
+        ADD COLUMN model text NOT NULL DEFAULT '', ADD COLUMN code text NOT NULL DEFAULT '',
+        ADD COLUMN input bigint NOT NULL DEFAULT 0, ADD COLUMN output bigint NOT NULL DEFAULT 0,
+        ADD COLUMN thoughts bigint NOT NULL DEFAULT 0, ADD COLUMN cached bigint NOT NULL DEFAULT 0,
+        ADD COLUMN cost double precision, ADD COLUMN unknown integer NOT NULL DEFAULT 0,
+        ADD COLUMN told integer NOT NULL DEFAULT 0
+    """,
+))  # fmt: skip
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*_TABLES, *_walls(), *_GUARDS), _GLANCES)
 """Statements by version: the first brings an empty database to version 1, and so on."""
 
 

@@ -11,7 +11,7 @@ stays there until they are rotated.
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -22,10 +22,23 @@ from pollux.core.machine import fold
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.redact import Secret
-from pollux.core.run import ApprovalStatus, Run
+from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
-from pollux.engine.ports import ApprovalRow, AuditEntry, AuditFact, AuditReport, Change, News, Recorded, RunRow
+from pollux.engine.glance import DayUsage
+from pollux.engine.ports import (
+    EVERYTHING,
+    ApprovalRow,
+    AuditEntry,
+    AuditFact,
+    AuditFilter,
+    AuditReport,
+    Change,
+    News,
+    Recorded,
+    RunRow,
+)
+from pollux.stores.glances import BEGINNING, UNSURE, beginning_of
 from pollux.stores.heads import Heads
 from pollux.stores.postgres import erasure, listening, reading, verifying
 from pollux.stores.postgres.address import Address
@@ -39,7 +52,7 @@ from pollux.stores.postgres.scopes import Db, Row, Statement, ask
 from pollux.stores.postgres.signing import Signing
 from pollux.stores.postgres.troubles import check_text, unsettled
 from pollux.stores.postgres.writing import Beside, Unsettled, write
-from pollux.stores.rows import APPROVAL, RUN, THREAD, Prepared, prepare, run_of_row, thread_of_row
+from pollux.stores.rows import APPROVAL, LISTED, THREAD, Prepared, prepare, run_of_row, thread_of_row
 from pollux.wire.codec import Codec
 
 logger = logging.getLogger(__name__)
@@ -59,6 +72,7 @@ class PostgresStore:
     """
 
     is_instant = False
+    kind = "postgres"
 
     def __init__(
         self,
@@ -138,8 +152,8 @@ class PostgresStore:
         events = await self._events(reading.thread_journal(thread_id))
         return [cast("ThreadEvent", event) for _, event in events]
 
-    async def messages(self, thread_id: ThreadId, after: int = 0) -> Sequence[Message]:
-        found = await self._ask(reading.messages(thread_id, after))
+    async def messages(self, thread_id: ThreadId, after: int = 0, limit: int | None = None) -> Sequence[Message]:
+        found = await self._ask(reading.messages(thread_id, after, limit))
         if len(found) <= SHORT:
             return [reading.message(body) for (body,) in found]
         return await asyncio.to_thread(lambda: [reading.message(body) for (body,) in found])
@@ -149,12 +163,28 @@ class PostgresStore:
         return [thread_of_row(row) for row in await self._ask(page.asked(limit, before), user=user)]
 
     async def runs(
-        self, user: UserId, *, thread_id: ThreadId | None = None, limit: int = 25, before: str | None = None
+        self,
+        user: UserId,
+        *,
+        thread_id: ThreadId | None = None,
+        states: Collection[RunStatus] = (),
+        unsure: bool = False,
+        limit: int = 25,
+        before: str | None = None,
     ) -> Sequence[RunRow]:
-        page = Page("runs", RUN, "created_at", user)
+        page = Page("runs", LISTED, "created_at", user)
         if thread_id is not None:
             page = page.where("thread_id = %s", thread_id)
+        if states:
+            page = page.where("status = ANY(%s)", list(states))
+        if unsure:
+            page = page.where(UNSURE)
         return [run_of_row(row) for row in await self._ask(page.asked(limit, before), user=user)]
+
+    async def prompts(self, rows: Sequence[RunRow]) -> dict[RunId, str]:
+        threads, runs = [row.thread_id for row in rows], [row.run_id for row in rows]
+        found = await self._ask((reading.PROMPTS, (BEGINNING, threads, runs)))
+        return {RunId(run_id): beginning_of(body) for run_id, body in found}
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return [run_of_row(row) for row in await self._ask(reading.run_rows("parent = %s", run_id))]
@@ -163,6 +193,9 @@ class PostgresStore:
         statement = reading.SPENT_BY_ALL if is_prefix else reading.SPENT
         [(tokens,)] = await self._ask((statement, (user, since)), user=None if is_prefix else user)
         return tokens
+
+    async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, since)), user=user)]
 
     async def approvals(
         self,
@@ -218,13 +251,20 @@ class PostgresStore:
         before: int | None = None,
         limit: int = 100,
         newest_first: bool = False,
+        only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
-        asked = reading.audit(user, after, before, limit, newest_first=newest_first)
+        asked = reading.audit(user, after, before, limit, newest_first=newest_first, only=only)
         return [AuditEntry(*row) for row in await self._ask(asked, user=user)]
 
     async def verify_audit(self) -> AuditReport:
         self._opened()
         return await asyncio.to_thread(verifying.report, self._address, self._key, self._heads)
+
+    async def workers(self) -> int | None:
+        if not await self._ask((reading.HAS_WORKERS, ())):
+            return 0
+        [(alive,)] = await self._ask((reading.WORKERS, ()))
+        return alive
 
     def enlist(self) -> str:
         return self._opened()[1].enlist()

@@ -1,0 +1,76 @@
+"""A run at a glance: what lists and sums tell of it without its journal. Everything follows from the run itself.
+
+A store keeps it in the run's row, with the version it was taken at. A process that does not know of it moves the run on
+and leaves it behind: it is known to be old then, and counts as not there.
+"""
+
+from pollux.core.actions import UNKNOWN
+from pollux.core.frozen import frozen
+from pollux.core.ids import Instant
+from pollux.core.messages import Usage
+from pollux.core.prices import cost, price_of
+from pollux.core.run import Action, Run
+
+
+@frozen
+class Glance:
+    """What a row tells of its run. `thoughts` is part of `output`, `cached` of `input`."""
+
+    model: str = ""
+    code: str = ""
+    """Why it ended without an answer."""
+    input: int = 0
+    output: int = 0
+    thoughts: int = 0
+    cached: int = 0
+    cost: float | None = None
+    """US dollars by the list price; None where there is none, or nothing was used."""
+    unknown: int = 0
+    """Of how many of its actions nobody knows whether they happened."""
+
+
+@frozen
+class DayUsage:
+    """What a user's runs of one day and one model used. A run counts on the day on which it began, in UTC.
+
+    Of runs that nobody took a glance at, only their number and the total are known: their model is "".
+    """
+
+    day: int
+    """Days since 1970."""
+    model: str
+    runs: int
+    input: int
+    output: int
+    thoughts: int
+    cached: int
+    total: int
+    cost: float | None
+
+
+def glance_of(run: Run) -> Glance:
+    """The run at a glance."""
+    usage, ending = run.usage, run.ending
+    return Glance(
+        model=run.model,
+        code=ending.code if ending and ending.status != "completed" else "",
+        input=usage.input,
+        output=usage.output,
+        thoughts=usage.thoughts,
+        cached=usage.cached,
+        cost=cost_of(run.model, *run.used, at=run.created_at),
+        unknown=len(unknown_in(run)),
+    )
+
+
+def unknown_in(run: Run) -> list[Action]:
+    """Its actions of which nobody knows whether they happened, newest first."""
+    return [action for action in reversed(run.actions) if action.outcome and action.outcome.code == UNKNOWN]
+
+
+def cost_of(model: str, *calls: Usage, at: Instant) -> float | None:
+    """What these calls of a model cost in US dollars; None where nobody knows, or nothing was used."""
+    if not any(call.total for call in calls):
+        return None
+    price = price_of(model, at=at)
+    return None if price is None else float(sum(cost(call, price) for call in calls))
