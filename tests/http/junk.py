@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+from pollux.http.attachments import LARGEST_BODY
+
 MIB = 1 << 20
 
 
@@ -353,8 +355,7 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         "a chunk's size without end": b"0" * 100_000,
         "an extension without end": b"f;" + b"x" * 100_000,
         "no last chunk": b"f\r\n" + run + b"\r\n",
-        "a mebibyte and more in chunks": b"".join(b"10000\r\n" + b" " * 65536 + b"\r\n" for _ in range(20))
-        + b"0\r\n\r\n",
+        "too much in chunks": (b"10000\r\n" + b" " * 65536 + b"\r\n") * (LARGEST_BODY // 65536 + 4) + b"0\r\n\r\n",
     }.items():
         yield name, (chunked + body,)
     gzip = BODIES["gzip"]
@@ -368,7 +369,7 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     ):
         yield f"type {kind!r}", (head(*post, close, f"Content-Type: {kind}", size) + run,)
     yield "Expect", (head(*post, close, "Expect: 100-continue", size), run)
-    yield "Expect too much", (head(*post, close, "Expect: 100-continue", f"Content-Length: {MIB + 1}"),)
+    yield "Expect too much", (head(*post, close, "Expect: 100-continue", f"Content-Length: {LARGEST_BODY + 1}"),)
     yield "Expect nonsense", (head(*post, close, "Expect: miracles", size), run)
     yield "one after the other", (head(*get) + head("GET", "/healthz") + plain,)
     yield "a hundred at once", (head("GET", "/healthz") * 100 + plain,)

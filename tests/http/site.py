@@ -5,6 +5,7 @@ operator starts it, for stories in which it dies.
 """
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -42,6 +43,7 @@ from pollux.tools.actions import ActionRegistry
 
 TOKENS = {"ada": "token-of-ada-0123456789", "bob": "token-of-bob-0123456789"}
 PATIENCE = 60.0
+LARGE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,10 @@ class Person:
     ) -> Got:
         """One request. `body` is sent as JSON, `raw` as it is."""
         data = json.dumps(body).encode() if body is not None else raw
+        # A large one as a file: aiohttp warns of anything else.
+        sent = io.BytesIO(data) if data and len(data) > LARGE else data
         async with self._http.request(
-            method, self.url + path, data=data, headers={**self.headers, **(headers or {})}, allow_redirects=False
+            method, self.url + path, data=sent, headers={**self.headers, **(headers or {})}, allow_redirects=False
         ) as response:
             content = await response.read()
             is_json = response.content_type == "application/json" and method != "HEAD"

@@ -37,7 +37,7 @@ async def test_a_person_signs_in_with_the_link_approves_and_signs_out(tmp_path: 
         context = await chromium.new_context(bypass_csp=True)
         page = await context.new_page()
         await page.goto(f"{here.url}/login?token={TOKENS['ada']}")
-        assert page.url == f"{here.url}/"
+        assert page.url == f"{here.url}/console"
         (cookie,) = await context.cookies()
         assert (cookie.get("name"), cookie.get("httpOnly"), cookie.get("sameSite")) == (SESSION_COOKIE, True, "Strict")
         assert SESSION_COOKIE not in await page.evaluate("document.cookie")

@@ -185,6 +185,13 @@ async def state(here: Site) -> list[Any]:
     return [(await here.ada.get(f"/api/agent/{path}")).body for path in paths]
 
 
+async def signed_in(page: Page, here: Site) -> None:
+    """By the link, and then at a page that asks for nothing by itself, as the console does."""
+    await page.goto(f"{here.url}/login?token={TOKENS['ada']}")
+    await page.goto(f"{here.url}/healthz")
+    await page.wait_for_load_state("networkidle")
+
+
 @pytest.mark.parametrize("place", PLACES)
 async def test_no_other_page_learns_or_does_anything(tmp_path: Path, seen: Seen, place: str):
     outbox = tmp_path / "outbox.jsonl"
@@ -197,7 +204,7 @@ async def test_no_other_page_learns_or_does_anything(tmp_path: Path, seen: Seen,
         approval = run["approvals"][0]["id"]
         context = await chromium.new_context()
         ours = await context.new_page()
-        await ours.goto(f"{here.url}/login?token={TOKENS['ada']}")
+        await signed_in(ours, here)
         before = await state(here)
         page = await context.new_page()
         await page.goto(other.origin(place) + "/page")
@@ -231,7 +238,7 @@ async def test_a_page_whose_name_was_pointed_at_us_gets_nothing(tmp_path: Path, 
     async with site(tmp_path, model()) as here, browser() as chromium:
         port = here.url.rpartition(":")[2]
         context = await chromium.new_context()
-        await (await context.new_page()).goto(f"{here.url}/login?token={TOKENS['ada']}")
+        await signed_in(await context.new_page(), here)
         seen.requests.clear()
         page = await context.new_page()
 

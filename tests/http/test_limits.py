@@ -10,10 +10,15 @@ from tests.http.site import settings_in, site
 
 from pollux.asgi.bodies import LARGEST_BODY
 from pollux.core.messages import Usage
+from pollux.http import attachments
 from pollux.testing import FakeClock, call, reply
 from pollux.testing import scripted as model
 
 RUN = "/api/agent/run"
+LARGEST = dict.fromkeys((RUN, f"{RUN}/stream"), attachments.LARGEST_BODY) | dict.fromkeys(
+    ("/api/agent/approvals/resolve", "/api/session/sign-in"), LARGEST_BODY
+)
+"""What each route takes: prompts bring files along."""
 
 
 def test_by_default_a_user_has_1200_requests_a_minute_and_200_at_once(tmp_path: Path):
@@ -91,10 +96,10 @@ async def test_what_was_begun_can_still_be_answered_when_the_day_is_spent(tmp_pa
 async def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(tmp_path: Path):
     async with site(tmp_path, model()) as here:
         host = here.url.removeprefix("http://")
-        for path in (RUN, f"{RUN}/stream", "/api/agent/approvals/resolve", "/api/session/sign-in"):
+        for path, largest in LARGEST.items():
             reader, writer = await asyncio.open_connection(*host.split(":"))
             # Nothing but the head is ever sent: who asks whether to go on is told not to.
-            head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {LARGEST_BODY + 1}"]
+            head = [f"POST {path} HTTP/1.1", f"Host: {host}", f"Content-Length: {largest + 1}"]
             head += ["Expect: 100-continue", *(f"{name}: {value}" for name, value in here.ada.headers.items())]
             writer.write("\r\n".join((*head, "", "")).encode())
             async with asyncio.timeout(PATIENCE):
@@ -106,21 +111,21 @@ async def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(tmp
 
 async def test_who_sends_a_body_that_is_too_large_all_the_same_still_hears_why(tmp_path: Path):
     async with site(tmp_path, model()) as here:
-        for path in (RUN, f"{RUN}/stream"):
-            body = BytesIO(b"x" * (LARGEST_BODY + 1))
+        for path, largest in LARGEST.items():
+            body = BytesIO(b"x" * (largest + 1))
             async with here.http.post(here.url + path, data=body, headers=here.ada.headers) as response:
                 assert (response.status, (await response.json())["error"]["code"]) == (413, "too_large")
 
 
 async def test_a_body_that_turns_out_too_large_is_refused_while_it_is_read(tmp_path: Path):
-    async def pieces() -> AsyncGenerator[bytes]:
+    async def pieces(largest: int) -> AsyncGenerator[bytes]:
         yield b'{"prompt":"'
-        for _ in range(LARGEST_BODY // 65_536 + 1):
+        for _ in range(largest // 65_536 + 1):
             yield b"x" * 65_536
 
     async with site(tmp_path, model()) as here:
-        for path in (RUN, f"{RUN}/stream"):
-            async with here.http.post(here.url + path, data=pieces(), headers=here.ada.headers) as response:
+        for path, largest in LARGEST.items():
+            async with here.http.post(here.url + path, data=pieces(largest), headers=here.ada.headers) as response:
                 assert (response.status, (await response.json())["error"]["code"]) == (413, "too_large")
         assert (await here.ada.get("/api/agent/runs")).body["items"] == []
 
@@ -128,7 +133,7 @@ async def test_a_body_that_turns_out_too_large_is_refused_while_it_is_read(tmp_p
 async def test_the_largest_body_is_not_too_large(tmp_path: Path):
     body = b'{"prompt":"hello"}'
     async with site(tmp_path, model(reply("Hello."))) as here:
-        got = await here.ada.send("POST", RUN, raw=body + b" " * (LARGEST_BODY - len(body)))
+        got = await here.ada.send("POST", RUN, raw=body + b" " * (LARGEST[RUN] - len(body)))
     assert (got.status, got.body["summary"]) == (200, "Hello.")
 
 
@@ -142,3 +147,10 @@ async def test_a_chunked_body_of_a_fitting_size_is_read(tmp_path: Path):
         here.http.post(here.url + RUN, data=pieces(), headers=here.ada.headers) as response,
     ):
         assert (response.status, (await response.json())["summary"]) == (200, "Hello.")
+
+
+async def test_a_large_body_is_large_for_its_texts_not_for_its_many_values(tmp_path: Path):
+    many = b'{"prompt":"hello","attachments":[' + b"1," * LARGEST_BODY + b"1]}"
+    async with site(tmp_path, model()) as here:
+        got = await here.ada.send("POST", RUN, raw=many)
+        assert "values" in refused(got, 400, "invalid")["message"]

@@ -19,6 +19,7 @@ from tests.http.site import site
 
 from pollux.cli.schema import schema
 from pollux.core.events import Event, HistoryCompressed, ModelReplied, RunStarted
+from pollux.core.machine import step
 from pollux.core.messages import Message, Native, Text
 from pollux.core.run import Compressed
 from pollux.engine.feed import Delta, Item, TurnRestarted
@@ -28,11 +29,12 @@ from pollux.http.lines import JOURNAL_LINES, RUN_LINES
 from pollux.serve import document, endpoints
 from pollux.testing import Answer
 from pollux.testing import scripted as model
-from pollux.testing.store_lab import EVERY_EVENT
+from pollux.testing.store_lab import EVERY_EVENT, Story
 
 CHECKED_IN = Path(__file__).parent.parent.parent / "schema"
 EVENTS = "/api/agent/runs/run_1/events"
 STREAM = "/api/agent/run/stream"
+RUN = step(None, Story("1").began())
 
 
 def test_the_document_is_openapi():
@@ -109,7 +111,7 @@ async def journal_until(here: Any, run_id: str, kind: str) -> list[dict[str, Any
 
 @pytest.mark.parametrize("event", EVERY_EVENT, ids=lambda event: type(event).__name__)
 def test_every_event_fits_as_it_is_told(event: Event):
-    line = json.loads(msgspec.json.encode(line_of(Recorded(7, event))))
+    line = json.loads(msgspec.json.encode(line_of(Recorded(7, event), RUN)))
     check_line(EVENTS, line)
     with pytest.raises(jsonschema_rs.ValidationError):
         check_line(EVENTS, {**line, "seq": "7"})
@@ -119,7 +121,7 @@ def test_every_event_fits_as_it_is_told(event: Event):
 
 @pytest.mark.parametrize("item", [Delta(1, 1, 0, "text", "a"), Delta(1, 1, 0, "thought", "b"), TurnRestarted(1, 2)])
 def test_what_has_no_number_fits_as_well(item: Item):
-    check_line(EVENTS, line_of(item))
+    check_line(EVENTS, line_of(item, RUN))
 
 
 def test_what_a_provider_wrote_for_itself_is_never_told():
@@ -135,7 +137,7 @@ def test_what_a_provider_wrote_for_itself_is_never_told():
                 event = replace(event, compressed=compressed)
             case _:
                 continue
-        assert b"secret" not in msgspec.json.encode(line_of(Recorded(1, event)))
+        assert b"secret" not in msgspec.json.encode(line_of(Recorded(1, event), RUN))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.http.site import TOKENS, Person, process
+from tests.http.site import PATIENCE, TOKENS, Person, process
 from tests.stores.postgres import fresh_database
 
 from pollux.emulator import run_emulator
@@ -50,3 +52,25 @@ async def test_two_servers_on_one_database_show_and_answer_the_same_question_onc
             lines = await there.lines("GET", f"/api/agent/runs/{asked['runId']}/events")
             assert "RunCompleted" in json.dumps(lines[-1])
             assert len((tmp_path / "home" / "outbox.jsonl").read_text().splitlines()) == 1
+
+
+async def test_health_counts_the_workers_that_live(tmp_path: Path, database: str):
+    environ = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9", "POLLUX_STORE": database}
+    async with aiohttp.ClientSession() as http, process(tmp_path, **environ) as server:
+        ada = Person(http, server.url, TOKENS["ada"])
+        told = (await ada.get("/api/health")).body
+        # The server itself only stands in.
+        assert (told["store"], told["workers"]) == ({"kind": "postgres", "writable": True}, 0)
+        assert "pollux@" not in str(told) and database not in str(told)
+        worker = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "pollux.cli", "worker"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
+            env={"HOME": str(tmp_path), "POLLUX_HOME": str(tmp_path / "home"), **environ},
+        )  # fmt: skip
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while (await ada.get("/api/health")).body["workers"] != 1:
+                    await asyncio.sleep(0.05)
+        finally:
+            worker.terminate()
+            worker.wait(PATIENCE)

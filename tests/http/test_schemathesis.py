@@ -42,6 +42,7 @@ from pollux.stores.sqlite import SqliteStore
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 PATIENCE = 60.0
+FILE = {"name": "note.txt", "mimeType": "text/plain", "data": "aGVsbG8="}
 RUNBOOK, PAUSES = "fails.runbook.json", "pauses.runbook.json"
 Operation = APIOperation[Any, Any, Any, Any]
 NEVER_DONE = {
@@ -86,10 +87,12 @@ class Visitor:
             self._run = self._asked()
         if "id" in case.path_parameters:
             case.path_parameters["id"] = self._id(case.method, case.path)
+        if "attachment" in case.path_parameters:
+            case.path_parameters["attachment"] = "1.0"
         if isinstance(case.body, dict):
             known = {"approvalId": self._run["approvals"][0]["id"], "threadId": self._run["threadId"]}
             known |= {"token": TOKENS["ada"], "profile": "page" if "/page/" in case.path else "default"}
-            known |= self._page(case.path)
+            known |= self._page(case.path) | {"attachments": [FILE], "args": {"to": "bob"}}
             case.body |= {name: known[name] for name in known.keys() & case.body.keys()}
         if "token" in case.query:
             case.query["token"] = TOKENS["ada"]
@@ -164,7 +167,7 @@ class Visitor:
                 return self._run["approvals"][0]["id"]
 
     def _asked(self) -> dict[str, Any]:
-        return self._post("/api/agent/run", {"prompt": f"ask {next(self._numbers)}"})
+        return self._post("/api/agent/run", {"prompt": f"ask {next(self._numbers)}", "attachments": [FILE]})
 
     def _post(self, path: str, body: dict[str, Any], *, status: int = 200) -> dict[str, Any]:
         answer = self._session.post(self._url + path, json=body, headers={"Authorization": f"Bearer {TOKENS['ada']}"})

@@ -17,6 +17,8 @@ from pollux.core.ids import Instant
 T = TypeVar("T")
 
 LARGEST_BODY = 1 << 20
+MOST_VALUES = LARGEST_BODY // 2
+"""So many a body of the usual size can hold; larger ones hold no more."""
 BODY_SECONDS = 60.0
 MOST_DISCARDED = 8 << 20
 DISCARD_SECONDS = 2.0
@@ -36,7 +38,7 @@ async def read_body(receive: Receive, declared: str, *, largest: int = LARGEST_B
     """
     if declared.isascii() and declared.isdigit() and int(declared[:20]) > largest:
         if is_coming:
-            await _discard(receive)
+            await _discard(receive, largest + MOST_DISCARDED)
         raise _too_large(largest)
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -57,7 +59,7 @@ async def _read_pieces(receive: Receive, largest: int) -> bytes:
         size += len(piece)
         if size > largest:
             if message.get("more_body", False):
-                await _discard(receive)
+                await _discard(receive, MOST_DISCARDED)
             raise _too_large(largest)
         pieces.append(piece)
         if not message.get("more_body", False):
@@ -70,9 +72,8 @@ async def gone(receive: Receive) -> None:
         pass
 
 
-async def _discard(receive: Receive) -> None:
+async def _discard(receive: Receive, left: int) -> None:
     """Take what still comes, up to a point. Whoever is hung up on while sending never sees why."""
-    left = MOST_DISCARDED
     with suppress(TimeoutError):
         async with asyncio.timeout(DISCARD_SECONDS):
             while left > 0:
@@ -89,6 +90,9 @@ def parsed(body: bytes) -> Any:
     """
     if not body.strip():
         raise ValidationError("the body must be JSON, and it is empty")
+    # Large ones are large for a few long texts. Millions of small values would keep everybody else waiting.
+    if len(body) > LARGEST_BODY and sum(map(body.count, (b",", b":", b"[", b"{"))) > MOST_VALUES:
+        raise ValidationError(f"the body holds more than {MOST_VALUES} values")
     try:
         text = body.decode("utf-8")
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from pollux.asgi.bodies import encoded, gone, parsed, query_of, read_body, shaped
+from pollux.asgi.bodies import LARGEST_BODY, encoded, gone, parsed, query_of, read_body, shaped
 from pollux.asgi.door import ORIGIN, identity_of, origin_of
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
@@ -77,8 +77,10 @@ class Endpoint:
     status: int = 200
     errors: tuple[int, ...] = ()
     media_type: str = "application/json"
-    also: str = ""
-    """Another media type, for those who accept it."""
+    also: str | tuple[str, ...] = ""
+    """Another media type, for those who accept it, or several that it may be."""
+    largest: int = LARGEST_BODY
+    """How many bytes of a body are taken."""
     moves: bool = False
     """Whether it may lead elsewhere, with 302 and the same body."""
     public: bool = False
@@ -140,16 +142,17 @@ async def _read(endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
         headers=headers,
         scope=scope,
         receive=receive,
-        body=await _read_body(endpoint.body, headers, receive) if endpoint.takes_body else None,
+        body=await _read_body(endpoint, headers, receive) if endpoint.takes_body else None,
         query=_read_query(endpoint.query, scope) if endpoint.query else None,
     )
 
 
-async def _read_body(shape: type[Any] | None, headers: Headers, receive: Receive) -> Any:
+async def _read_body(endpoint: Endpoint, headers: Headers, receive: Receive) -> Any:
     is_coming = headers.get("expect", "").lower() != "100-continue"
-    body = await read_body(receive, headers.get("content-length", ""), is_coming=is_coming)
+    declared = headers.get("content-length", "")
+    body = await read_body(receive, declared, largest=endpoint.largest, is_coming=is_coming)
     # Whatever it is called: `curl -d` says it is a form. A cookie's request is proved by its CSRF header.
-    return None if shape is None else shaped(parsed(body), shape)
+    return None if endpoint.body is None else shaped(parsed(body), endpoint.body)
 
 
 def _read_query(shape: type[Any], scope: Scope) -> Any:

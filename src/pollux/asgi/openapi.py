@@ -92,7 +92,8 @@ def _operation(row: Endpoint, error: type[Any]) -> Json:
 
 
 def _answer(row: Endpoint) -> Json:
-    media = [kind.partition(";")[0] for kind in (row.media_type, row.also) if kind]
+    others = (row.also,) if isinstance(row.also, str) else row.also
+    media = [kind.partition(";")[0] for kind in (row.media_type, *others) if kind]
     # A stream or a page has no shape as a whole; each line of a stream has one.
     schema = _ref(row.returns) if row.returns is not None else {"type": "string"}
     description = LINES if row.media_type == NDJSON else OK[row.status]

@@ -1,12 +1,17 @@
 """What the types of every HTTP door have in common, and the lines that every stream of a run is made of."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 Id = Annotated[str, Meta(min_length=1, max_length=200)]
 SomeText = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
+Limit = Annotated[int, Meta(ge=1, le=100)]
+State = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
+"""Of a run."""
+LONGEST_TEXT = 10_000
+"""Of what a person says beside an answer."""
 
 
 class Camel(Struct, rename="camel", kw_only=True, frozen=True):
@@ -15,6 +20,13 @@ class Camel(Struct, rename="camel", kw_only=True, frozen=True):
 
 class Strict(Camel, forbid_unknown_fields=True, frozen=True):
     """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
+
+
+class PageQuery(Struct, frozen=True):
+    """A part of a list: so many, and only those after the one that `before` names."""
+
+    limit: Limit = 25
+    before: str | None = None
 
 
 class Line(Camel, tag_field="type", forbid_unknown_fields=True, frozen=True):

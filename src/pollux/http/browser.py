@@ -11,16 +11,15 @@ from pollux.core.errors import AuthError
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import Done, SessionView
 
-AFTER_SIGN_IN = "/"
+AFTER_SIGN_IN = "/console"
 WELCOME = """\
 <!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Pollux</title><meta name="color-scheme" content="light dark"></head>
 <body>
 <h1>Pollux is running</h1>
-<p>Prompts go to <code>POST /api/agent/run</code>; what waits for you is at
-<a href="/api/agent/approvals/pending">/api/agent/approvals/pending</a>.</p>
-<p><a href="/openapi.json">Every route</a> · <a href="/api/session">who you are</a></p>
+<p>Conversations, approvals, runbooks and the audit are in <a href="/console">the console</a>.</p>
+<p>Programs send prompts to <code>POST /api/agent/run</code>: <a href="/openapi.json">every route</a>.</p>
 </body>
 </html>
 """

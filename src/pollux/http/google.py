@@ -177,5 +177,5 @@ def _is_a_page(headers: Headers) -> bool:
 
 
 def _page(runtime: Runtime, title: str, text: str, *, status: int = 200, headers: dict[str, str]) -> HTMLResponse:
-    home = f"{runtime.public_url or ''}/"
+    home = f"{runtime.public_url or ''}/console#/google"
     return HTMLResponse(PAGE.format(title=escape(title), text=escape(text), home=escape(home)), status, headers)

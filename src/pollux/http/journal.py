@@ -16,9 +16,12 @@ from pollux.asgi.errors import safe_text
 from pollux.asgi.follow import KINDS
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
 from pollux.core.errors import PolluxError, ValidationError
+from pollux.core.events import HistoryCompressed, ModelReplied
 from pollux.core.ids import RunId
+from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Item, Output
+from pollux.engine.glance import cost_of
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import Runtime, as_it_is
 
@@ -28,15 +31,15 @@ async def events(runtime: Runtime, call: Call) -> Lines:
     run_id = RunId(call.path["id"])
     after = _after(call)
     # Before anything is sent, so that an unknown run is still a 404.
-    await runtime.engine.queries.run(run_id, call.user)
+    run = await runtime.engine.queries.run(run_id, call.user)
     items = runtime.engine.watch(run_id, after=after, user=call.user)
     if "text/event-stream" in call.headers.get("accept", ""):
-        return Lines(_sent(runtime.engine, items), media_type=SSE)
-    return Lines(_lines(runtime.engine, items), media_type=NDJSON)
+        return Lines(_sent(runtime.engine, items, run), media_type=SSE)
+    return Lines(_lines(runtime.engine, items, run), media_type=NDJSON)
 
 
-def line_of(item: Item) -> dict[str, Any]:
-    """An item as it is told: a fact with its number, or text on its way."""
+def line_of(item: Item, run: Run) -> dict[str, Any]:
+    """An item as it is told: a fact with its number, what a call of the model cost, or text on its way."""
     match item:
         case Recorded(seq=seq, event=event):
             facts: dict[str, Any] = msgspec.to_builtins(event)
@@ -45,13 +48,25 @@ def line_of(item: Item) -> dict[str, Any]:
                 if isinstance(holder.get(name), dict):
                     # The provider's own form of what is here already.
                     holder[name].pop("native", None)
-            return {"type": type(event).__name__, "seq": seq, "data": facts}
+                    _without_bytes(holder[name]["parts"])
+            line: dict[str, Any] = {"type": type(event).__name__, "seq": seq, "data": facts}
+            if isinstance(event, ModelReplied | HistoryCompressed):
+                line["cost"] = cost_of(run.model, event.usage, at=run.created_at)
+            return line
         case Delta():
             return {"type": KINDS[item.kind], "delta": item.text, "turn": item.turn, "offset": item.offset}
         case Output():
             return {"type": "tool_output", "actionId": item.action_id, "stream": item.stream, "text": item.text}
         case _:
             return {"type": "turn_restarted", "turn": item.turn}
+
+
+def _without_bytes(parts: list[dict[str, Any]]) -> None:
+    """Files by name and size: whoever wants their bytes asks for them."""
+    for part in parts:
+        if part["type"] == "blob":
+            data: str = part.pop("data")
+            part["size"] = len(data) * 3 // 4 - data[-2:].count("=")
 
 
 def _after(call: Call) -> int:
@@ -64,23 +79,23 @@ def _after(call: Call) -> int:
     return int(last)
 
 
-async def _lines(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+async def _lines(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         try:
             async for item in items:
-                yield encoded(line_of(item)) + b"\n"
+                yield encoded(line_of(item, run)) + b"\n"
         except PolluxError as problem:
             yield encoded(_last_word(as_it_is(engine, problem))) + b"\n"
 
 
-async def _sent(engine: Engine, items: AsyncGenerator[Item]) -> AsyncGenerator[bytes]:
+async def _sent(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         try:
             async for item in with_beats(items):
                 if item is None:
                     yield b":\n\n"
                     continue
-                line = line_of(item)
+                line = line_of(item, run)
                 number = f"id: {line['seq']}\n" if "seq" in line else ""
                 yield f"{number}event: {line['type']}\ndata: ".encode() + encoded(line) + b"\n\n"
         except PolluxError as problem:

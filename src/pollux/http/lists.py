@@ -4,6 +4,8 @@ from pollux.asgi.bodies import moment
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Call
 from pollux.core.ids import RunId, ThreadId
+from pollux.engine.glance import Glance
+from pollux.engine.ports import RunRow
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
 from pollux.http.views import pending_view, question_of, run_view
@@ -21,23 +23,38 @@ async def pending(runtime: Runtime, call: Call) -> PendingPage:
 
 async def runs(runtime: Runtime, call: Call) -> RunPage:
     """Runs, newest first."""
-    query = call.query
-    thread_id = ThreadId(query.thread_id) if query.thread_id else None
-    rows = await runtime.engine.queries.runs(call.user, thread_id=thread_id, limit=query.limit + 1, before=query.before)
-    items = [
-        RunRowView(
-            run_id=row.run_id,
-            thread_id=row.thread_id,
-            profile=row.profile,
-            state=row.status,
-            created_at=moment(row.created_at),
-            updated_at=moment(row.updated_at),
-        )
-        for row in rows[: query.limit]
-    ]
+    query, queries = call.query, runtime.engine.queries
+    rows = await queries.runs(
+        call.user,
+        thread_id=ThreadId(query.thread_id) if query.thread_id else None,
+        states=(query.state,) if query.state else (),
+        limit=query.limit + 1,
+        before=query.before,
+    )
+    prompts = await queries.prompts(rows[: query.limit])
+    items = [_row(row, prompts.get(row.run_id, "")) for row in rows[: query.limit]]
     return RunPage(items=items, next=items[-1].run_id if len(rows) > query.limit else None)
 
 
 async def run(runtime: Runtime, call: Call) -> RunView:
     """One run."""
     return run_view(await runtime.engine.queries.run(RunId(call.path["id"]), call.user))
+
+
+def _row(row: RunRow, prompt: str) -> RunRowView:
+    glance = row.glance or Glance()
+    has_failed = row.glance is not None and row.status in ("failed", "cancelled")
+    return RunRowView(
+        run_id=row.run_id,
+        thread_id=row.thread_id,
+        profile=row.profile,
+        state=row.status,
+        created_at=moment(row.created_at),
+        updated_at=moment(row.updated_at),
+        prompt=prompt,
+        model=glance.model,
+        tokens=row.tokens,
+        cost=glance.cost,
+        error_code=(glance.code or row.status) if has_failed else None,
+        parent_run_id=row.parent,
+    )

@@ -1,5 +1,7 @@
 """What the handlers of this door are made of."""
 
+import time
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
 from pollux.asgi.auth import Authority
@@ -27,6 +29,10 @@ class Runtime:
     google: "Google | None" = None
     kept: frozenset[str] = frozenset()
     """Profiles that no prompt may name: they are for other doors."""
+    keepers: frozenset[str] = frozenset()
+    """Who may let runs of those profiles do something."""
+    since: float = field(default_factory=time.monotonic)
+    """When it began to serve."""
 
 
 def as_it_is(engine: Engine, problem: E) -> E | Draining:

@@ -4,18 +4,23 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from pollux.asgi.shapes import Camel, Id, Strict
+from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, PageQuery, State, Strict
 
 LONGEST_PROMPT = 200_000
-LONGEST_TEXT = 10_000
 
-Limit = Annotated[int, Meta(ge=1, le=100)]
 Status = Literal["completed", "awaiting_confirmation", "failed"]
-State = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
 ActionState = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
 
 
 # What is asked.
+
+
+class AttachmentBody(Strict, kw_only=True, frozen=True):
+    """A file that comes with a prompt, in base64: an image, a PDF or a text, of at most 5 MiB."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    mime_type: Annotated[str, Meta(min_length=1, max_length=100)]
+    data: Annotated[str, Meta(min_length=1)]
 
 
 class RunBody(Strict, kw_only=True, frozen=True):
@@ -25,6 +30,8 @@ class RunBody(Strict, kw_only=True, frozen=True):
     thread_id: Id | None = None
     profile: Id = "default"
     supersede: bool = False
+    # Not an empty list: a body without any keeps the digest that it has with servers that know of none.
+    attachments: Annotated[list[AttachmentBody], Meta(max_length=8)] | UnsetType = UNSET
 
 
 class ResolveBody(Strict, kw_only=True, frozen=True):
@@ -60,17 +67,11 @@ class SignInBody(Strict, kw_only=True, frozen=True):
     token: Annotated[str, Meta(min_length=1, max_length=8192)]
 
 
-class PageQuery(Struct, frozen=True):
-    """A part of a list: so many, and only those after the one that `before` names."""
-
-    limit: Limit = 25
-    before: str | None = None
-
-
 class RunsQuery(PageQuery, rename="camel", frozen=True):
-    """The runs of one thread, or of all."""
+    """The runs of one thread, or of all; in one state, or in any."""
 
     thread_id: Id | None = None
+    state: State | None = None
 
 
 class PendingQuery(Struct, frozen=True):
@@ -168,6 +169,8 @@ class RunView(Camel, kw_only=True, frozen=True):
     profile: str
     model: str
     created_at: str
+    cost: float | None
+    """US dollars by list prices; null where there is none."""
     error_code: str | None = None
     connect_url: str | None = None
 
@@ -240,6 +243,15 @@ class ResultView(Camel, kw_only=True, frozen=True):
     is_error: bool
 
 
+class AttachmentView(Camel, kw_only=True, frozen=True):
+    """A file that came with a message. Without a size, only the provider has it."""
+
+    id: str
+    name: str | None
+    mime_type: str
+    size: int | None
+
+
 class MessageView(Camel, kw_only=True, frozen=True):
     """A message by its number. A `notice` is for people alone; models never read it."""
 
@@ -248,6 +260,7 @@ class MessageView(Camel, kw_only=True, frozen=True):
     text: str
     calls: list[CallView]
     results: list[ResultView]
+    attachments: list[AttachmentView]
 
 
 class MessagePage(Camel, kw_only=True, frozen=True):
@@ -265,6 +278,14 @@ class RunRowView(Camel, kw_only=True, frozen=True):
     state: State
     created_at: str
     updated_at: str
+    prompt: str
+    """Its beginning; empty where it was erased."""
+    model: str
+    """Empty for a run that an older version wrote last."""
+    tokens: int
+    cost: float | None = None
+    error_code: str | None = None
+    parent_run_id: str | None = None
 
 
 class RunPage(Camel, kw_only=True, frozen=True):

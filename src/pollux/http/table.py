@@ -6,12 +6,11 @@ from pollux._version import __version__
 from pollux.asgi.endpoint import Call, Endpoint
 from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import NDJSON, SSE
-from pollux.http import browser, google, journal, lists, records, threads, verbs
+from pollux.asgi.shapes import PageQuery
+from pollux.http import attachments, audit, browser, google, journal, lists, overview, records, threads, verbs
+from pollux.http import overview_shapes as o
 from pollux.http import shapes as s
 from pollux.http.runtime import Runtime
-
-READY_SECONDS = 2.0
-"""How long the store may take before this process says that it is not ready."""
 
 
 async def healthy(runtime: Runtime, call: Call) -> s.Health:
@@ -23,23 +22,25 @@ async def ready(runtime: Runtime, call: Call) -> s.Health:
     """This process takes work: its store takes writes, and it is not on its way out."""
     if runtime.engine.is_draining:
         raise HttpError(503, "draining", "this process is stopping", headers={"retry-after": "1"})
-    await runtime.engine.check_store(READY_SECONDS)
+    await runtime.engine.check_store(overview.READY_SECONDS)
     return s.Health(status="ready", version=__version__)
 
 
 KEY = ("Idempotency-Key",)
 ENDPOINTS: Final = (
     Endpoint(method="POST", path="/api/agent/run", handler=verbs.run, body=s.RunBody, returns=s.RunView,
-             errors=(404, 409, 503), headers=KEY, summary="Begin a run, and answer when nothing is owed"),
+             largest=attachments.LARGEST_BODY, errors=(404, 409, 503), headers=KEY,
+             summary="Begin a run, and answer when nothing is owed"),
     Endpoint(method="POST", path="/api/agent/run/stream", handler=verbs.stream, body=s.RunBody, media_type=NDJSON,
-             errors=(404, 409, 503), headers=KEY, summary="Begin a run, told line by line as it happens"),
+             largest=attachments.LARGEST_BODY, errors=(404, 409, 503), headers=KEY,
+             summary="Begin a run, told line by line as it happens"),
     Endpoint(method="GET", path="/api/agent/approvals/pending", handler=lists.pending, query=s.PendingQuery,
              returns=s.PendingPage, summary="What waits for a person, newest first"),
     Endpoint(method="POST", path="/api/agent/approvals/resolve", handler=verbs.resolve, body=s.ResolveBody,
              query=s.WaitQuery, returns=s.Resolved, errors=(404, 409, 503), summary="Answer an approval"),
     Endpoint(method="POST", path="/api/agent/approvals/{id}/edit", handler=verbs.edit, body=s.EditBody, status=201,
              returns=s.Edited, errors=(404, 409, 503), summary="Ask about other arguments instead"),
-    Endpoint(method="GET", path="/api/agent/threads", handler=threads.listed, query=s.PageQuery, returns=s.ThreadPage,
+    Endpoint(method="GET", path="/api/agent/threads", handler=threads.listed, query=PageQuery, returns=s.ThreadPage,
              summary="Conversations, last changed first"),
     Endpoint(method="GET", path="/api/agent/threads/{id}", handler=threads.shown, returns=s.ThreadAnswer, errors=(404,),
              summary="One conversation"),
@@ -47,8 +48,11 @@ ENDPOINTS: Final = (
              returns=s.ThreadAnswer, errors=(404, 409), summary="Give it another title"),
     Endpoint(method="DELETE", path="/api/agent/threads/{id}", handler=threads.erased, returns=s.Done, errors=(404, 409),
              summary="Erase what was said and done; the audit stays"),
-    Endpoint(method="GET", path="/api/agent/threads/{id}/messages", handler=threads.messages, query=s.PageQuery,
+    Endpoint(method="GET", path="/api/agent/threads/{id}/messages", handler=threads.messages, query=PageQuery,
              returns=s.MessagePage, errors=(404,), summary="Its messages; `next` leads to earlier ones"),
+    Endpoint(method="GET", path="/api/agent/threads/{id}/attachments/{attachment}", handler=attachments.attachment,
+             media_type=attachments.ANY, also=attachments.INLINE, errors=(404,),
+             summary="The bytes of a file that came with a message"),
     Endpoint(method="GET", path="/api/agent/runs", handler=lists.runs, query=s.RunsQuery, returns=s.RunPage,
              summary="Runs, newest first"),
     Endpoint(method="GET", path="/api/agent/runs/{id}", handler=lists.run, returns=s.RunView, errors=(404,),
@@ -58,18 +62,26 @@ ENDPOINTS: Final = (
              summary="Its journal after a number, then what happens; server-sent events where they are accepted"),
     Endpoint(method="POST", path="/api/agent/runs/{id}/cancel", handler=verbs.cancelled, query=s.WaitQuery,
              returns=s.RunView, errors=(404, 409), summary="Stop a run"),
+    Endpoint(method="GET", path="/api/agent/actions", handler=overview.unknown, query=PageQuery,
+             returns=o.UnknownPage, summary="Actions of which nobody knows whether they happened, newest first"),
     Endpoint(method="POST", path="/api/agent/actions/{id}/settle", handler=verbs.settle, body=s.SettleBody,
              returns=s.RunView, errors=(404, 409), summary="Say what became of an action whose outcome was unknown"),
-    Endpoint(method="GET", path="/api/agent/grants", handler=records.grants, query=s.PageQuery, returns=s.GrantPage,
+    Endpoint(method="GET", path="/api/agent/grants", handler=records.grants, query=PageQuery, returns=s.GrantPage,
              summary="What was always allowed"),
     Endpoint(method="DELETE", path="/api/agent/grants/{id}", handler=records.revoked, returns=s.Done, errors=(404,),
              summary="Take a grant back"),
-    Endpoint(method="GET", path="/api/agent/audit", handler=records.audit, query=s.PageQuery, returns=s.AuditPage,
+    Endpoint(method="GET", path="/api/agent/audit", handler=audit.audit, query=o.AuditQuery, returns=s.AuditPage,
              summary="What was decided, asked and done, newest first"),
-    Endpoint(method="GET", path="/api/agent/audit/verify", handler=records.verify, returns=s.AuditVerified,
+    Endpoint(method="GET", path="/api/agent/audit/export", handler=audit.exported, query=o.ExportQuery,
+             media_type=audit.JSONL, also=audit.CSV, summary="All of it as a file, oldest first"),
+    Endpoint(method="GET", path="/api/agent/audit/verify", handler=audit.verify, returns=s.AuditVerified,
              summary="Whether the audit is as it was written"),
-    Endpoint(method="GET", path="/api/agent/audit/head", handler=records.head, returns=s.AuditHead,
+    Endpoint(method="GET", path="/api/agent/audit/head", handler=audit.head, returns=s.AuditHead,
              summary="The hash of the last entry, to be kept elsewhere"),
+    Endpoint(method="GET", path="/api/agent/usage", handler=overview.usage, query=o.UsageQuery, returns=o.UsageDays,
+             summary="Tokens and costs by day and model"),
+    Endpoint(method="GET", path="/api/health", handler=overview.health, returns=o.HealthView,
+             summary="How this server is, and what waits"),
     Endpoint(method="GET", path="/api/session", handler=browser.session, returns=s.SessionView,
              summary="Who is signed in, and the value for the CSRF header"),
     Endpoint(method="POST", path="/api/session/sign-in", handler=browser.sign_in, body=s.SignInBody,

@@ -6,6 +6,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.ids import ThreadId
 from pollux.core.messages import Message, ToolResult
 from pollux.core.thread import Thread
+from pollux.http.attachments import attachment_views
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import (
     CallView,
@@ -17,6 +18,8 @@ from pollux.http.shapes import (
     ThreadPage,
     ThreadView,
 )
+
+FEW = 10
 
 
 async def listed(runtime: Runtime, call: Call) -> ThreadPage:
@@ -52,8 +55,14 @@ async def messages(runtime: Runtime, call: Call) -> MessagePage:
     thread = await runtime.engine.queries.thread(ThreadId(call.path["id"]), call.user)
     end = max(1, min(thread.head + 1, _number(call.query.before, thread.head + 1)))
     first = max(1, end - limit)
-    found = await runtime.engine.queries.messages(thread.id, call.user, after=first - 1)
-    items = [message_view(number, message) for number, message in enumerate(found[: end - first], start=first)]
+    items: list[MessageView] = []
+    while (number := first + len(items)) < end:
+        # A few at a time: each may have megabytes of files with it, of which only the names are shown.
+        few = min(FEW, end - number)
+        found = await runtime.engine.queries.messages(thread.id, call.user, after=number - 1, limit=few)
+        items += [message_view(number, message) for number, message in enumerate(found, start=number)]
+        if len(found) < few:
+            break
     return MessagePage(items=items, next=str(first) if items and first > 1 else None)
 
 
@@ -69,6 +78,7 @@ def message_view(number: int, message: Message) -> MessageView:
             for part in message.parts
             if isinstance(part, ToolResult)
         ],
+        attachments=attachment_views(number, message),
     )
 
 

@@ -12,11 +12,13 @@ from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import Lines
-from pollux.core.errors import Draining, Misfit, NotFound, ThreadBusy, ValidationError
+from pollux.core.errors import Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
 from pollux.core.ids import RunId, ThreadId
+from pollux.core.messages import user
 from pollux.core.run import Run, run_of
 from pollux.core.thread import title_of
 from pollux.engine.engine import Start
+from pollux.http.attachments import blobs_of
 from pollux.http.follow import told
 from pollux.http.idempotency import begin_once
 from pollux.http.runtime import Runtime
@@ -60,6 +62,8 @@ async def resolve(runtime: Runtime, call: Call) -> Resolved:
     body: ResolveBody = call.body
     status = STATUSES[body.decision]
     await _check_reach(runtime, call, RunId(run_of(body.approval_id)))
+    if status == "approved":
+        await _check_leave(runtime, call, body.approval_id)
     try:
         run = await runtime.engine.resolve(
             body.approval_id,
@@ -82,6 +86,7 @@ async def resolve(runtime: Runtime, call: Call) -> Resolved:
 async def edit(runtime: Runtime, call: Call) -> Answer:
     """Other arguments: prepared, decided and hashed anew, and asked about anew."""
     approval_id = call.path["id"]
+    await _check_leave(runtime, call, approval_id)
     try:
         action = await runtime.engine.edit(approval_id, call.body.args, by=call.user, user=call.user)
     except Misfit as problem:
@@ -100,6 +105,17 @@ async def _check_reach(runtime: Runtime, call: Call, run_id: RunId) -> None:
     visit = identity_of(call.scope).visit
     if visit is not None and not visit.reaches(await runtime.engine.queries.run(run_id, call.user)):
         raise NotFound(f"there is no run {run_id!r}")
+
+
+async def _check_leave(runtime: Runtime, call: Call, approval_id: str) -> None:
+    """Whoever may not use a profile that is kept for some lets nothing of it happen either. Raises PolicyError."""
+    if not runtime.kept or call.user in runtime.keepers:
+        return
+    # Unknown, or somebody else's: who takes the answer says so.
+    with suppress(NotFound):
+        run = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
+        if run.profile in runtime.kept:
+            raise PolicyError("you may not run runbooks here any more. Reject this, or cancel the run")
 
 
 async def _refusal(runtime: Runtime, call: Call, approval_id: str, problem: Misfit) -> HttpError:
@@ -123,7 +139,7 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     if body.profile in runtime.kept:
         raise NotFound(f"there is no profile {body.profile!r}")
     start = Start(
-        body.prompt,
+        user(body.prompt, *blobs_of(body.attachments)) if body.attachments else body.prompt,
         user=call.user,
         thread_id=ThreadId(body.thread_id) if body.thread_id else None,
         profile=body.profile,

@@ -4,6 +4,7 @@ from msgspec import structs
 
 from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
+from pollux.engine.glance import cost_of
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
 
 UNDER_WAY = "The run is under way."
@@ -33,6 +34,8 @@ def run_view(run: Run) -> RunView:
         profile=run.profile,
         model=run.model,
         created_at=moment(run.created_at),
+        # A provider that counts nothing says nothing of what it costs either.
+        cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,
     )
 
@@ -77,9 +80,14 @@ def pending_view(run: Run, action: Action) -> PendingView:
         run_id=run.id,
         action_id=action.id,
         thread_id=run.thread_id,
-        prompt=next((message.text for message in run.messages if message.role == "user"), ""),
+        prompt=prompt_of(run),
         created_at=moment(approval.requested_at),
     )
+
+
+def prompt_of(run: Run) -> str:
+    """What was asked."""
+    return next((message.text for message in run.messages if message.role == "user"), "")
 
 
 def question_of(action: Action) -> Approval:

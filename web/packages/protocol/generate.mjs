@@ -7,37 +7,26 @@ import { compile } from "json-schema-to-typescript";
 const here = dirname(fileURLToPath(import.meta.url));
 const schema = (name) => JSON.parse(readFileSync(join(here, "../../../schema", name), "utf8"));
 
-/** What a page sends and gets. What these refer to comes along. */
-const LINES = ["PageLine"];
-const BODIES = [
-  "SessionBody",
-  "SessionAnswer",
-  "SendBody",
-  "SubmitBody",
-  "ErrorAnswer",
-  "PendingPage",
-  "ResolveBody",
-  "Resolved",
-  "RunView",
-];
 const BANNER = "// Made from schema/ by generate.mjs, and not to be changed by hand.";
 
 const lines = schema("http-lines.json").$defs;
 const bodies = schema("openapi.json").components.schemas;
 const definitions = {};
+const LINES = ["RunLine", "PageLine", "JournalLine", "RunbookLine"];
+const BODIES = Object.keys(bodies);
 for (const name of LINES) take(name, lines);
 for (const name of BODIES) take(name, bodies);
 
 const root = {
-  title: "PageProtocol",
-  description: "Everything that a page and the server say to one another.",
+  title: "Protocol",
+  description: "Everything that a browser and the server say to one another.",
   type: "object",
   definitions,
   properties: Object.fromEntries(
     [...LINES, ...BODIES].map((name) => [name, { $ref: `#/definitions/${name}` }]),
   ),
 };
-const made = await compile(root, "PageProtocol", {
+const made = await compile(root, "Protocol", {
   additionalProperties: false,
   bannerComment: BANNER,
   style: { printWidth: 110 },

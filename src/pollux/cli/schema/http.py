@@ -20,6 +20,8 @@ from pollux.serve import document
 SAID: Final = (Message, Compressed)
 """Classes that hold what was said. msgspec knows no unions of dataclasses, so where these stand is told here."""
 EVERY_LINE: Final = tuple(dict.fromkeys((*RUN_LINES, *JOURNAL_LINES, *PAGE_LINES, *RUNBOOK_LINES)))
+PRICED: Final = ("ModelReplied", "HistoryCompressed")
+"""Events of calls of the model: their lines tell what each cost."""
 LINE_NAMES: Final = frozenset(line.__name__ for line in EVERY_LINE)
 
 
@@ -58,12 +60,10 @@ def _line(definition: Schema) -> Schema:
 
 def _told(name: str) -> Schema:
     """An event with its number in the journal."""
-    return {
-        "type": "object",
-        "properties": {"type": {"const": name}, "seq": {"type": "integer", "minimum": 1}, "data": ref(name)},
-        "required": ["type", "seq", "data"],
-        "additionalProperties": False,
-    }
+    members: Schema = {"type": {"const": name}, "seq": {"type": "integer", "minimum": 1}, "data": ref(name)}
+    if name in PRICED:
+        members["cost"] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 
 def _events() -> dict[str, Schema]:
@@ -76,6 +76,11 @@ def _events() -> dict[str, Schema]:
                 definitions[kind.__name__]["properties"][name] = _said(hint)
     for part in parts:
         require_type(definitions[part.__name__])
+    # Of a file the size is told, not its bytes.
+    blob = definitions["Blob"]
+    blob["properties"]["size"] = {"type": "integer", "minimum": 0}
+    del blob["properties"]["data"]
+    blob["required"] = [name for name in blob["required"] if name != "data"] + ["size"]
     return {name: filled(definition) for name, definition in definitions.items()}
 
 

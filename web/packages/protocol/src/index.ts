@@ -1,29 +1,3 @@
-/** What a page and the server say to one another, as types. All of them come from the server's own schema. */
+/** What a browser and the server say to one another, as types. All of them come from the server's own schema. */
 
-export type {
-  ActionView,
-  ApprovalRequired,
-  BegunLine,
-  DeltaLine,
-  ErrorAnswer,
-  ErrorDetail,
-  ErrorLine,
-  LeftOut,
-  PageLine,
-  PendingCall,
-  PendingPage,
-  PendingView,
-  Question,
-  ResolveBody,
-  Resolved,
-  Response,
-  RestartLine,
-  RunView,
-  SendBody,
-  SessionAnswer,
-  SessionBody,
-  SubmitBody,
-  ThoughtLine,
-  ToolCallLine,
-  ToolCalls,
-} from "./generated";
+export type * from "./generated";
