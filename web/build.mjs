@@ -1,4 +1,5 @@
-// Bundles what the server gives to pages: the chat, what it loads to see and drive the page, and that by itself.
+// Bundles what the server gives to browsers: the chat for pages, what it loads to see and drive them, that by itself,
+// and the console.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +9,13 @@ import { build, transform } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.env.POLLUX_STATIC ?? join(here, "../src/pollux/_static");
-const LARGEST = { "pollux.js": 45 * 1024, "automation.mjs": 36 * 1024, "automation.js": 36 * 1024 };
+const LARGEST = {
+  "pollux.js": 45 * 1024,
+  "automation.mjs": 36 * 1024,
+  "automation.js": 36 * 1024,
+  "console/console.js": 110 * 1024,
+  "console/console.css": 12 * 1024,
+};
 
 export const alias = Object.fromEntries(
   ["protocol", "automation", "client", "widget"].map((name) => [
@@ -56,6 +63,11 @@ const version = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 await bundle("widget/src/main.ts", "pollux.js", { define: { AUTOMATION: JSON.stringify(version) } });
+mkdirSync(join(out, "console"), { recursive: true });
+await bundle("console/src/main.tsx", "console/console.js", { format: "esm" });
+await bundle("console/src/style/index.css", "console/console.css", { plugins: [] });
+for (const name of ["index.html", "icon.svg"])
+  copyFileSync(join(here, "packages/console/src", name), join(out, "console", name));
 // The chat as a contract, for those who build their own.
 for (const name of ["gemini-chat.jay-contract", "gemini-chat.jay-contract.d.ts"])
   copyFileSync(join(here, "packages/widget", name), join(out, name));

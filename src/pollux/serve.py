@@ -87,9 +87,9 @@ class Site:
 
 @asynccontextmanager
 async def running_app(
-    settings: Settings, credentials: Credentials, *, site: Site | None = None, scripts: Path = static.FOLDER
+    settings: Settings, credentials: Credentials, *, site: Site | None = None, assets: Path = static.FOLDER
 ) -> AsyncGenerator[tuple[ASGIApp, Engine]]:
-    """The application over a running engine, closed at the end. `scripts` is where those for pages were built."""
+    """The application over a running engine, closed at the end. `assets` is where what browsers get was built."""
     known = secrets_of(settings, credentials)
     async with _verifier(settings) as jwt:
         # Before the engine: every key there is has been made by the time anything is written.
@@ -104,7 +104,7 @@ async def running_app(
                 page=page_of(settings, service, authority),
                 runbooks=runbooks_of(settings, service.engine, documents) if documents else None,
                 site=site,
-                scripts=scripts,
+                assets=assets,
             )
             yield app, service.engine
 
@@ -151,7 +151,7 @@ def application(
     page: PageDoor | None = None,
     runbooks: "RunbookRuntime | None" = None,
     site: Site | None = None,
-    scripts: Path = static.FOLDER,
+    assets: Path = static.FOLDER,
 ) -> ASGIApp:
     """The doors behind their guard, and beside it what anybody may load."""
     runtime = Runtime(
@@ -162,6 +162,7 @@ def application(
         public_url=settings.public_url,
         google=google,
         kept=frozenset(runbooks.runbooks.profiles) if runbooks else frozenset(),
+        keepers=runbooks.users if runbooks else frozenset(),
     )
     routes = routes_of((*http_table.ENDPOINTS, DOCUMENT), runtime)
     if page is not None:
@@ -184,7 +185,7 @@ def application(
         explain=lambda problem: as_it_is(engine, problem),
         pages=Pages(page.runtime.origins, page_table.is_open) if page else Pages(),
         proxies=frozenset(name.strip("[]") for name in settings.trusted_proxies),
-        beside=dict.fromkeys(static.PATHS, static.Scripts(scripts)),
+        beside=dict.fromkeys(static.PATHS, static.Assets(assets)),
     )
 
 

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from pollux.asgi.static import PATHS, Scripts, takes_gzip
+from pollux.asgi.static import PATHS, Assets, takes_gzip
 
 SCRIPT = b"'use strict';" + b" // one line of many\n" * 100
 
@@ -25,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(folder: Path) -> TestClient:
-    scripts = Scripts(folder)
-    return TestClient(Starlette(routes=[*(Route(path, scripts) for path in PATHS), Route("/{path:path}", behind)]))
+    assets = Assets(folder)
+    return TestClient(Starlette(routes=[*(Route(path, assets) for path in PATHS), Route("/{path:path}", behind)]))
 
 
 async def behind(request: Request) -> Response:
@@ -97,3 +97,13 @@ def test_it_can_only_be_read(client: TestClient):
 )
 def test_an_encoding_is_taken_as_it_is_asked_for(accepted: str, takes: bool):
     assert takes_gzip(accepted) is takes
+
+
+def test_the_console_is_for_its_own_pages_alone(folder: Path, client: TestClient):
+    (folder / "console").mkdir()
+    (folder / "console/index.html").write_text("<!doctype html>")
+    answer = client.get("/console", headers={"accept-encoding": "identity"})
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert "access-control-allow-origin" not in answer.headers
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]

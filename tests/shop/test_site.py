@@ -29,7 +29,7 @@ async def shop(tmp_path: Path) -> AsyncGenerator[aiohttp.ClientSession]:
     """Somebody's browser, without the browser."""
     plain = read_settings({"HOME": str(tmp_path)}, cwd=tmp_path)
     settings = shop_settings(replace(plain, gemini_api_key=Secret("demo")), tmp_path / "home")
-    async with serving_shop(settings, scripts=tmp_path) as (url, _):
+    async with serving_shop(settings, assets=tmp_path) as (url, _):
         base = url.removesuffix("/shop/")
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(base, cookie_jar=jar) as browser:

@@ -82,7 +82,7 @@ async def _main(home: Path, scripts: Path, model: str, port: int, hold: str) -> 
         _hold(home, hold)
     plain = read_settings({"HOME": str(home)}, cwd=home)
     settings = replace(plain, gemini_api_key=Secret("demo"), gemini_base_url=model)
-    async with serving_shop(shop_settings(settings, home, port=port), scripts=scripts) as (url, _):
+    async with serving_shop(shop_settings(settings, home, port=port), assets=scripts) as (url, _):
         print(url, flush=True)
         await until_told().wait()
 

@@ -1,7 +1,7 @@
-"""The scripts for pages, `/pollux.js` and what it loads, for anybody, from anywhere.
+"""What was built for browsers: the scripts for pages of any site, and the console, a page of our own.
 
-They stand beside the door: a page of any site may load them, and they hold nothing that is not public. Only these names
-are looked for, whatever else lies in the folder.
+They stand beside the door: they hold nothing that is not public, and whoever uses the console signs in from it. Only
+these names are looked for, whatever else lies in the folder.
 """
 
 import gzip
@@ -19,20 +19,43 @@ from pollux.asgi.errors import HttpError, rendered
 from pollux.core.frozen import frozen
 
 FOLDER: Final = Path(__file__).parent.parent / "_static"
-NAMES: Final = ("pollux.js", "automation.js", "automation.mjs")
 OPEN: Final = {
     # Not by the page's leave: a script element asks with no origin, a fetch or an integrity check with one.
     "access-control-allow-origin": "*",
     "cross-origin-resource-policy": "cross-origin",
     "cache-control": "public, max-age=300",
-    "vary": "accept-encoding",
 }
-PATHS: Final = {f"/{name}": name for name in NAMES}
+OURS: Final = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    # Asked for again each time, and answered with a word where it is the same.
+    "cache-control": "no-cache",
+}
+SCRIPT: Final = "text/javascript; charset=utf-8"
 
 
 @frozen
-class Script:
-    """A script as it was built: plain and compressed, each with its tag."""
+class Asset:
+    """A file that is given out: its name in the folder, its type, and for whom it is."""
+
+    name: str
+    media_type: str
+    headers: dict[str, str]
+
+
+PATHS: Final = {
+    **{f"/{name}": Asset(name, SCRIPT, OPEN) for name in ("pollux.js", "automation.js", "automation.mjs")},
+    "/console": Asset("console/index.html", "text/html; charset=utf-8", OURS),
+    "/console/console.js": Asset("console/console.js", SCRIPT, OURS),
+    "/console/console.css": Asset("console/console.css", "text/css; charset=utf-8", OURS),
+    "/console/icon.svg": Asset("console/icon.svg", "image/svg+xml", OURS),
+}
+
+
+@frozen
+class Built:
+    """A file as it was built: plain and compressed, each with its tag."""
 
     stamp: tuple[int, int]
     """When the file was written and how long it is: another file is read anew."""
@@ -47,18 +70,18 @@ class Script:
         return self.plain, {"etag": f'"{self.tag}"'}
 
 
-class Scripts:
-    """Answers for the scripts of a folder."""
+class Assets:
+    """Answers for the files of a folder."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
-        self._known: dict[str, Script] = {}
+        self._known: dict[str, Built] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name = PATHS[scope["path"]]
+        asset = PATHS[scope["path"]]
         correlation = correlation_id()
         try:
-            status, headers, body = self._answer(name, scope["method"], Headers(scope=scope))
+            status, headers, body = self._answer(asset, scope["method"], Headers(scope=scope))
         except HttpError as problem:
             status, headers, document = rendered(problem, correlation)
             headers, body = {**headers, "content-type": "application/json"}, encoded(document)
@@ -69,16 +92,16 @@ class Scripts:
         await send({"type": "http.response.start", "status": status, "headers": raw})
         await send({"type": "http.response.body", "body": body})
 
-    def _answer(self, name: str, method: str, asked: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def _answer(self, asset: Asset, method: str, asked: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
         if method not in ("GET", "HEAD"):
             message = f"expected GET here, found {method[:20]}"
             raise HttpError(405, "method_not_allowed", message, headers={"allow": "GET"})
-        body, about = self._script(name).in_form(asked.get("accept-encoding", ""))
-        headers = {**OPEN, **about, "content-type": "text/javascript; charset=utf-8"}
+        body, about = self._built(asset.name).in_form(asked.get("accept-encoding", ""))
+        headers = {**asset.headers, **about, "vary": "accept-encoding", "content-type": asset.media_type}
         seen = {tag.strip().removeprefix("W/") for tag in asked.get("if-none-match", "").split(",")}
         return (304, headers, b"") if seen & {about["etag"], "*"} else (200, headers, body)
 
-    def _script(self, name: str) -> Script:
+    def _built(self, name: str) -> Built:
         path = self._folder / name
         try:
             stat = path.stat()
@@ -99,8 +122,8 @@ def takes_gzip(accepted: str) -> bool:
     return False
 
 
-def _read(path: Path, stamp: tuple[int, int]) -> Script:
+def _read(path: Path, stamp: tuple[int, int]) -> Built:
     content = path.read_bytes()
-    # Without a time inside: the same script is the same bytes on every server.
+    # Without a time inside: the same file is the same bytes on every server.
     packed = gzip.compress(content, 9, mtime=0)
-    return Script(stamp, content, packed, hashlib.sha256(content).hexdigest()[:32])
+    return Built(stamp, content, packed, hashlib.sha256(content).hexdigest()[:32])

@@ -1,6 +1,7 @@
 /** The conversation of a page with its agent, without a page: sessions, streams, calls, questions, reloads. */
 
 export type { PendingCall, Question } from "@pollux/protocol";
+export { linesOf } from "./bodies";
 export type { Claims, Release } from "./claim";
 export { createConversation, LONGEST_MESSAGE } from "./conversation";
 export { subjectOf } from "./kept";

@@ -1,0 +1,100 @@
+"""The frame of the console: signing in, the way around, narrow screens, and nothing from elsewhere."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import expect
+from tests.console.lab import PATIENT, Lab, lab
+from tests.http.browsing import needs_chromium
+from tests.http.site import TOKENS
+from tests.web.bundles import needs_web
+
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+
+PAGES = {
+    "threads": "Conversations", "approvals": "Approvals", "unknown": "Unknown outcomes", "runs": "Runs",
+    "runbooks": "Runbooks", "grants": "Grants", "audit": "Audit", "usage": "Tokens and costs", "google": "Google",
+    "settings": "Settings", "health": "Health",
+}  # fmt: skip
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(tmp_path_factory.mktemp("console")) as opened:
+        yield opened
+
+
+async def test_whoever_is_not_signed_in_is_asked_for_a_token(place: Lab):
+    async with place.desk(name="") as desk:
+        await desk.open()
+        await desk.page.get_by_label("Token").fill("wrong")
+        await desk.page.get_by_role("button", name="Sign in").click()
+        await expect(desk.page.get_by_role("alert")).to_be_visible()
+        assert await desk.problems() == []
+        await desk.page.get_by_label("Token").fill(TOKENS["ada"])
+        await desk.page.get_by_role("button", name="Sign in").click()
+        await expect(desk.page.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
+        # The browser itself reports both refusals.
+        assert all("401" in trouble for trouble in desk.troubles)
+        desk.troubles.clear()
+
+
+async def test_the_link_of_the_server_leads_to_the_console_and_leaves_no_token_in_the_address(place: Lab):
+    async with place.desk() as desk:
+        assert desk.page.url.startswith(f"{place.url}/console") and "token" not in desk.page.url
+        await expect(desk.page.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
+
+
+async def test_signing_out_ends_it(place: Lab):
+    async with place.desk() as desk:
+        await desk.page.get_by_role("button", name="Sign out").click()
+        await expect(desk.page.get_by_role("heading", name="Sign in to Pollux")).to_be_visible()
+        await desk.page.reload()
+        await expect(desk.page.get_by_role("heading", name="Sign in to Pollux")).to_be_visible()
+        desk.troubles.clear()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+async def test_every_page_opens_and_is_accessible(place: Lab, colours: str):
+    async with place.desk(color_scheme=colours) as desk:
+        for name, title in PAGES.items():
+            await desk.page.get_by_role("navigation").get_by_role("link", name=title).click()
+            await expect(desk.page.get_by_role("heading", level=1, name=title)).to_be_visible(timeout=PATIENT)
+            await expect(desk.page).to_have_title(f"{title} · Pollux")
+            assert await desk.problems() == [], name
+
+
+async def test_a_narrow_screen_has_the_pages_behind_a_button(place: Lab):
+    async with place.desk(viewport={"width": 360, "height": 700}) as desk:
+        await expect(desk.page.get_by_role("link", name="Grants")).to_be_hidden()
+        await desk.page.get_by_role("button", name="Pages").click()
+        await desk.page.get_by_role("link", name="Grants").click()
+        await expect(desk.page.get_by_role("heading", level=1, name="Grants")).to_be_visible()
+        for name in PAGES:
+            await desk.open(name)
+            width = await desk.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 360, name
+
+
+async def test_colours_can_be_chosen_and_are_kept(place: Lab):
+    async with place.desk(color_scheme="light") as desk:
+        await desk.page.get_by_label("Colours").select_option("dark")
+        await desk.page.reload()
+        await expect(desk.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+async def test_the_page_may_load_nothing_from_elsewhere(place: Lab):
+    async with place.http.get(f"{place.url}/console") as answer:
+        policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+async def test_the_count_of_what_waits_stands_in_the_title_and_beside_the_page(place: Lab):
+    approval = await place.asks("bob@example.com")
+    async with place.desk() as desk:
+        await expect(desk.page).to_have_title("(1) Conversations · Pollux", timeout=PATIENT)
+        await expect(desk.page.get_by_role("link", name="Approvals 1 waiting")).to_be_visible()
+        await place.ada.resolve(approval, "reject")
+        await expect(desk.page).to_have_title("Conversations · Pollux", timeout=PATIENT)

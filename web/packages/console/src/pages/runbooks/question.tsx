@@ -1,0 +1,156 @@
+/** A question of a run, for a person to answer: exactly what would be done, by whom, and until when. */
+
+import type { RunbookQuestion } from "@pollux/protocol";
+import { remaining, visible } from "@pollux/widget";
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { door } from "../../door";
+import { readInbox } from "../../inbox";
+import { useDeed } from "../../loading";
+import { Arguments } from "../../parts/arguments";
+import { useNow } from "../../parts/moment";
+import { Problem } from "../../parts/notice";
+import { say } from "../../parts/said";
+import { Diff, isDiff } from "./diff";
+
+interface Props {
+  readonly question: RunbookQuestion;
+  /** The run under which it is answered: the document's, also where a part of it asks. */
+  readonly runId: string;
+  /** The block that asks, or whose agent does. */
+  readonly asker: string;
+  /** Somebody has answered, or tried to. */
+  readonly onAnswered: (isDone: boolean) => void;
+}
+
+export function Question({ question, runId, asker, onAnswered }: Props): VNode {
+  const { id, args, byAgent, preview, reason } = question;
+  const [isRemembered, setIsRemembered] = useState(false);
+  const deed = useDeed();
+  const answer = async (approved: boolean) => {
+    const isDone = await deed.run(() =>
+      door.post(`/api/runbooks/runs/${encodeURIComponent(runId)}/tool-approval`, {
+        approvalId: id,
+        approved,
+        remember: approved && isRemembered,
+        argsHash: question.argsHash,
+      }),
+    );
+    if (isDone) say(approved ? "Allowed." : "Denied.");
+    onAnswered(isDone);
+    void readInbox();
+  };
+  return (
+    <div class="stack tool-question">
+      <p>
+        <b>{byAgent ? agentOf(question, visible(asker)) : visible(asker)}</b> {asksTo(question)}
+      </p>
+      <What preview={preview} args={args} />
+      <p class="faint">
+        Asked because {visible(reason)}. <Countdown until={question.expiresAt} />
+      </p>
+      {byAgent && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isRemembered}
+            onChange={({ currentTarget }) => setIsRemembered(currentTarget.checked)}
+          />
+          <span>Always allow this tool{about(question)}, until this runbook's run ends</span>
+        </label>
+      )}
+      <Problem of={deed.problem} />
+      <div class="row answers">
+        <Press isPrimary isBusy={deed.isBusy} onPress={() => void answer(true)}>
+          {question.tool === "runbook_pause" ? "Go on" : "Allow"}
+        </Press>
+        <Press isBusy={deed.isBusy} onPress={() => void answer(false)}>
+          Deny
+        </Press>
+      </div>
+    </div>
+  );
+}
+
+/** The change that it would make, and everything else that it was given; or only that. */
+function What({ preview, args }: { preview: string; args: RunbookQuestion["args"] }): VNode {
+  const { changes, ...others } = args;
+  if (typeof changes === "string" && changes)
+    return (
+      <>
+        <Diff text={changes} label="What would change" />
+        <Arguments args={others} />
+      </>
+    );
+  return (
+    <>
+      {isDiff(preview) && <Diff text={preview} label="What would be done" />}
+      <Arguments args={args} />
+    </>
+  );
+}
+
+/** A second click of a double one was not meant for the next question. */
+function Press(props: {
+  isPrimary?: boolean;
+  isBusy: boolean;
+  onPress: () => void;
+  children: string;
+}): VNode {
+  return (
+    <button
+      type="button"
+      class={props.isPrimary ? "primary" : "danger"}
+      disabled={props.isBusy}
+      onClick={(event) => {
+        if (event.detail <= 1) props.onPress();
+      }}
+    >
+      {props.children}
+    </button>
+  );
+}
+
+function Countdown({ until }: { until: string }): VNode {
+  const now = useNow(1000);
+  const left = Date.parse(until) - now;
+  return (
+    <span>
+      {left > 0 ? (
+        <>
+          Denied by itself in <b class="clock">{remaining(left)}</b>.
+        </>
+      ) : (
+        "Its time is over."
+      )}
+    </span>
+  );
+}
+
+/** The agent's own name, where it has one; else the block's. */
+function agentOf({ args }: RunbookQuestion, asker: string): string {
+  const name = typeof args.agent === "string" ? visible(args.agent) : "";
+  return name && name !== asker ? `${name} (${asker})` : `The agent of ${asker}`;
+}
+
+const DEEDS: Readonly<Record<string, string>> = {
+  agent_write_file: "wants to write a file",
+  agent_read_file: "wants to read a file",
+  agent_terminal: "wants to run a command",
+  write_file: "wants to write a file",
+  run_shell_command: "wants to run a command",
+  runbook_script: "would run this script",
+  runbook_terminal: "would run this in a terminal",
+  runbook_http: "would send this request",
+  runbook_pause: "waits here",
+};
+
+function asksTo({ tool, args }: RunbookQuestion): string {
+  if (tool === "agent_permission") return `wants to ${visible(String(args.kind ?? "act"))}`;
+  return DEEDS[tool] ?? `asks for ${tool.replaceAll("_", " ")}`;
+}
+
+function about({ tool, subjects }: RunbookQuestion): string {
+  const shown = subjects.slice(0, 3).map(visible).join(", ");
+  return ` (${tool}${shown && `: ${shown}`}${subjects.length > 3 ? " …" : ""})`;
+}
