@@ -1,47 +1,81 @@
-"""The demo as a newcomer meets it: a real process, words on its standard input, and every way to leave."""
+"""The demo as a newcomer meets it: a real process, three links, five prompts, words to it, and every way to leave."""
 
-import os
+import asyncio
+import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import aiohttp
 import pytest
+from tests.cli.demos import MAIL, POLLUX, PROMPT, demo, environment, leftovers, running, survivors
 
-POLLUX = [sys.executable, "-W", "error", "-m", "pollux.cli"]
-MAIL = "send an email to bob@example.com saying the report is ready\n"
-
-
-def demo(words: str, *, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*POLLUX, "demo"], input=words, capture_output=True, text=True, timeout=60, cwd=cwd, env=_environment()
-    )
+from pollux.cli.demo.place import port_or_free
+from pollux.emulator import run_emulator
+from pollux.service import GRACE_SECONDS
 
 
-def test_it_answers_with_a_tool_and_says_that_it_is_a_demo_model(tmp_path: Path):
-    done = demo("add 2 and 3\n", cwd=tmp_path)
+def test_without_words_it_says_where_everything_is_and_ends(tmp_path: Path):
+    done = demo("", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+    assert len(re.findall("http://", done.stdout)) == 3
+    assert len(PROMPT.findall(done.stdout)) == 5
     assert "demo model, rule-based" in done.stdout
-    assert "add returned 5" in done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+    assert list(leftovers(tmp_path).iterdir()) == []
+
+
+def test_it_answers_with_a_tool(tmp_path: Path):
+    assert "add returned 5" in demo("add 2 and 3\n", cwd=tmp_path).stdout
 
 
 def test_a_mail_is_sent_only_after_a_yes(tmp_path: Path):
     done = demo(MAIL + "y\n", cwd=tmp_path)
     assert "to: bob@example.com" in done.stdout
-    assert 'demo_mail returned {"sent": true' in done.stdout
+    assert 'gmail_send returned {"sent":true' in done.stdout.replace(" true", "true")
 
 
 @pytest.mark.parametrize("answer", ["n\n", "\n", ""])
 def test_anything_but_a_yes_is_a_no(tmp_path: Path, answer: str):
     done = demo(MAIL + answer, cwd=tmp_path)
-    assert "demo_mail was rejected" in done.stdout
-    assert "running" not in done.stdout
+    assert "gmail_send was rejected" in done.stdout
+    assert "running act" not in done.stdout
 
 
 def test_always_allow_is_not_asked_again(tmp_path: Path):
     done = demo(MAIL + "a\n" + MAIL, cwd=tmp_path)
     assert done.stdout.count("approve?") == 1
-    assert done.stdout.count('{"sent": true') == 2
+    assert done.stdout.count("gmail_send returned") == 2
+
+
+async def test_an_answer_in_the_console_is_heard_in_the_terminal(tmp_path: Path):
+    async with running(tmp_path) as demo:
+        await demo.hears("you> ")
+        demo.says(MAIL)
+        await demo.hears("approve?")
+        pending = (await demo.call("GET", "/api/agent/approvals/pending"))["items"]
+        [own] = [item for item in pending if item["subjects"] == ["bob@example.com"]]
+        body = {"approvalId": own["id"], "decision": "approve_once"}
+        await demo.call("POST", "/api/agent/approvals/resolve", body)
+        await demo.hears("[answered in the console]")
+        await demo.hears("gmail_send returned")
+        demo.says("add 2 and 3\n")
+        await demo.hears("add returned 5")
+
+
+async def test_with_a_key_the_service_that_it_is_for_is_asked_and_only_by_the_person(tmp_path: Path):
+    async with run_emulator() as service:
+        environ = {"GEMINI_API_KEY": "a-key-of-ones-own", "GOOGLE_GEMINI_BASE_URL": service.url}
+        async with running(tmp_path, **environ) as demo:
+            told = await demo.hears("you> ")
+            assert "with your key" in told and "demo model" not in told
+            assert service.requests == []
+            demo.says("add 2 and 3\n")
+            await demo.hears("add returned 5")
+            assert len(service.requests) == 2
 
 
 def test_a_broken_workspace_file_is_one_line_and_says_what_to_do(tmp_path: Path):
@@ -54,13 +88,9 @@ def test_a_broken_workspace_file_is_one_line_and_says_what_to_do(tmp_path: Path)
 
 def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path):
     process = subprocess.Popen(
-        [*POLLUX, "demo"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        env=_environment(),
-    )
+        [*POLLUX, "demo", "--port", "0"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path),
+    )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
@@ -72,25 +102,64 @@ def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_without_a_word(tmp_path: Path, number: signal.Signals, code: int):
-    process = subprocess.Popen(
-        [*POLLUX, "demo"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=tmp_path,
-        env=_environment(),
-        # Whoever runs the tests in the background has it ignored, and children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    with process:
-        assert process.stdout is not None and process.stderr is not None
-        for line in process.stdout:
-            if b"what can you do" in line:
-                break
-        process.send_signal(number)
-        # Its standard input stays open until it has gone: the end of that would end it as well.
-        assert (process.wait(timeout=60), process.stderr.read()) == (code, b"")
+async def test_a_signal_ends_it_without_a_word_and_nothing_is_left(tmp_path: Path, number: signal.Signals, code: int):
+    async with running(tmp_path) as demo, aiohttp.ClientSession() as http:
+        await demo.hears("you> ")
+        # Somebody still has a page of it open, and watches what waits for them.
+        [waiting] = (await demo.call("GET", "/api/agent/approvals/pending"))["items"]
+        journal = f"{demo.url}/api/agent/runs/{waiting['runId']}/events"
+        async with http.get(demo.links["shop"]) as page, http.get(journal, headers=demo.headers) as events:
+            await page.read()
+            assert await events.content.readline()
+            assert await demo.ends(number) == (code, "")
+        assert list(leftovers(tmp_path).iterdir()) == []
+        for link in demo.links.values():
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await http.get(link)
+
+
+async def test_a_runbook_s_agent_that_waits_for_leave_does_not_outlive_it(tmp_path: Path):
+    async with running(tmp_path) as demo:
+        await demo.hears("you> ")
+        [document] = (await demo.call("GET", "/api/runbooks"))["items"]
+        body = {"path": document["path"], "digest": document["digest"], "trust": True}
+        run = await demo.call("POST", "/api/runbooks/runs", body)
+        async with asyncio.timeout(60):
+            while not run["approvals"]:
+                await asyncio.sleep(0.05)
+                run = await demo.call("GET", f"/api/runbooks/runs/{run['runId']}")
+        assert survivors(tmp_path) != []
+        began = time.monotonic()
+        assert await demo.ends(signal.SIGINT) == (130, "")
+        # A server that keeps its word would give it longer; here nothing is kept.
+        assert time.monotonic() - began < GRACE_SECONDS
+        assert (survivors(tmp_path), list(leftovers(tmp_path).iterdir())) == ([], [])
+
+
+async def test_a_signal_before_it_is_open_leaves_nothing_either(tmp_path: Path):
+    async with running(tmp_path) as demo:
+        await demo.hears("starting")
+        code, complaint = await demo.ends(signal.SIGINT)
+        assert (code, complaint) == (130, "")
+        assert list(leftovers(tmp_path).iterdir()) == []
+
+
+async def test_ports_that_are_taken_are_others_and_that_is_said(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        async with running(tmp_path, "--port", str(port)) as demo:
+            told = await demo.hears("you> ")
+            assert "Some of the usual ports are taken" in told
+            assert not demo.url.endswith(f":{port}")
+        assert port_or_free(port) == 0
+
+
+def test_a_port_that_is_none_is_refused(tmp_path: Path):
+    done = demo("", "--port", "http", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "expected a port" in done.stderr
 
 
 def test_no_command_and_an_unknown_one_list_the_commands(tmp_path: Path):
@@ -104,8 +173,3 @@ def test_the_version_is_told_without_opening_the_engine(tmp_path: Path):
     told = "import sys; from pollux.cli import main; main(['version']); print('asyncio' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False"
-
-
-def _environment() -> dict[str, str]:
-    """Without the keys of whoever runs the tests."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("GEMINI_", "GOOGLE_", "POLLUX_"))}

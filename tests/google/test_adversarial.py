@@ -157,7 +157,7 @@ async def test_the_cookie_comes_back_to_where_google_sends_the_browser(
         assert cookie.startswith(name) and f"Path={path};" in cookie
         assert cookie.endswith("Secure") is public.startswith("https")
         page = await here.ada.get(CALLBACK, headers=PAGE)
-        assert f'href="{public}/"'.encode() in page.body
+        assert f'href="{public}/console#/google"'.encode() in page.body
 
 
 async def test_other_methods_on_these_routes_do_nothing(tmp_path: Path):

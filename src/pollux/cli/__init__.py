@@ -28,7 +28,10 @@ COMMANDS = {
     "schema": ("pollux.cli.schema", "print the JSON Schemas of lines and events"),
     "completion": ("pollux.cli.completion", "print a completion script for bash, zsh or fish"),
     "emulator": ("pollux.emulator", "serve a Gemini, or Gmail and Calendar, on this machine: pollux emulator all"),
-    "demo": ("pollux.cli.demo", "try it in this terminal: a demo model, no key, nothing leaves this machine"),
+    "demo": (
+        "pollux.cli.demo",
+        "try it: console, shop and mailbox with a demo model; no key, nothing leaves this machine",
+    ),
 }
 EXAMPLES = """
 examples:

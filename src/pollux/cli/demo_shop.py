@@ -50,6 +50,7 @@ def shop_settings(settings: Settings, home: Path, *, port: int = 0) -> Settings:
         oidc_issuer=None,
         oidc_audience=None,
         google_client_id=None,
+        google_client_secret=None,
         system_prompt=None,
         model=None,
         config_file=ConfigFile(home / "shop.toml", b"", table),
@@ -65,8 +66,13 @@ def is_built() -> bool:
 
 
 @asynccontextmanager
-async def serving_shop(settings: Settings, *, scripts: Path | None = None) -> AsyncGenerator[tuple[str, "Engine"]]:
-    """The shop at its address, until the block ends. Its books lie in the settings' home."""
+async def serving_shop(
+    settings: Settings, *, assets: Path | None = None, grace: float | None = None
+) -> AsyncGenerator[tuple[str, "Engine"]]:
+    """The shop at its address, until the block ends. Its books lie in the settings' home.
+
+    What is under way then has as long as with any server, or `grace` seconds.
+    """
     from pollux.asgi.credentials import credentials_of
     from pollux.asgi.listening import listening
     from pollux.asgi.static import FOLDER
@@ -77,11 +83,11 @@ async def serving_shop(settings: Settings, *, scripts: Path | None = None) -> As
     place.keep_at(settings.home / "shop.db")
     shop = Site(site.PATHS, site.Shop)
     async with (
-        running_app(settings, credentials_of(settings), site=shop, scripts=scripts or FOLDER) as (app, engine),
+        running_app(settings, credentials_of(settings), site=shop, assets=assets or FOLDER) as (app, engine),
         listening(app, settings) as server,
     ):
         try:
             yield server.url + site.HOME, engine
         finally:
             # Runs first: their streams then have a last line to tell.
-            await engine.close(GRACE_SECONDS)
+            await engine.close(GRACE_SECONDS if grace is None else grace)

@@ -1,8 +1,13 @@
-"""The demo's chat: text as it arrives, tools as they run, and a question wherever the policy wants a person."""
+"""The demo's chat: text as it arrives, tools as they run, and a question wherever the policy wants a person.
 
+The console shows the same question meanwhile, and whoever answers first has answered.
+"""
+
+import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import aclosing
+from typing import Final, cast
 
 from pollux.cli.lines import Lines
 from pollux.cli.shown import shown
@@ -10,12 +15,14 @@ from pollux.core.errors import Misfit
 from pollux.core.events import ActionDecided, ActionStarted, RunCancelled, RunFailed
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.machine import pending, step
+from pollux.core.messages import JSON
 from pollux.core.run import Action, Run
 from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
 
 USER = UserId("local")
+QUESTION: Final = "  approve? [y]es / [a]lways for this recipient / [N]o > "
 
 
 class Chat:
@@ -82,7 +89,10 @@ class Chat:
             if action is None:
                 continue
             self._say(_question(action))
-            answer = await self._lines.next("  approve? [y]es / [a]lways for this recipient / [N]o > ")
+            is_open, answer = await self._heard(run, approval.id)
+            if not is_open:
+                self._say("\n  [answered in the console]\n")
+                continue
             word = (answer or "").strip().lower()[:1]
             always = word == "a" and bool(action.subjects)
             try:
@@ -96,14 +106,41 @@ class Chat:
             except Misfit as misfit:
                 self._say(f"  [{misfit}]\n")
 
+    async def _heard(self, run: Run, approval_id: str) -> tuple[bool, str | None]:
+        """Whether the question is still open, and what the person here says to it."""
+        here = asyncio.ensure_future(self._lines.next(QUESTION))
+        elsewhere = asyncio.ensure_future(self._closed(run, approval_id))
+        try:
+            await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
+            return (True, here.result()) if here.done() else (False, None)
+        finally:
+            for task in (here, elsewhere):
+                task.cancel()
+            await asyncio.gather(here, elsewhere, return_exceptions=True)
+
+    async def _closed(self, run: Run, approval_id: str) -> None:
+        """Until nobody is asked this any more."""
+        async with aclosing(self._engine.watch(run.id, after=run.version)) as items:
+            async for item in items:
+                if isinstance(item, Recorded):
+                    run = step(run, item.event)
+                if all(approval.id != approval_id for approval in run.approvals):
+                    return
+
 
 def _question(action: Action) -> str:
     """Read from the stored action: what is shown is what will run."""
     rows = [f"\n  {shown(action.tool, lines=False)} wants to run"]
-    rows += [f"    {shown(name, lines=False)}: {shown(str(value), lines=False)}" for name, value in action.args.items()]
+    rows += [
+        f"    {shown(name, lines=False)}: {shown(_plain(value), lines=False)}" for name, value in action.args.items()
+    ]
     if action.decision:
         rows.append(f"  because it asks first: {action.decision.reason}")
     return "\n".join(rows) + "\n"
+
+
+def _plain(value: JSON) -> str:
+    return ", ".join(map(_plain, cast("list[JSON]", value))) if isinstance(value, list) else str(value)
 
 
 def _write(text: str) -> None:

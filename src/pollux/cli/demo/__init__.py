@@ -1,0 +1,72 @@
+"""`pollux demo`: everything at once on this machine, without a key. With `--tour` it plays the story by itself."""
+
+import argparse
+import asyncio
+import signal
+import tempfile
+from pathlib import Path
+
+from pollux.cli.kept import here
+from pollux.cli.parser import Parser
+
+EXAMPLES = """\
+examples:
+  pollux demo
+  pollux demo --tour                 ask, approve, kill -9 twice, sent once: by itself, in seconds
+  GEMINI_API_KEY=… pollux demo       with the real model
+
+exit codes: 0; 1 a step of the tour did not hold; 130 and 143 ended by a signal
+"""
+
+DEMO = "Pollux demo: starting a model, a mailbox, a shop and the console on this machine …"
+TOUR = "Pollux tour: a real server, killed twice. Demo model, rule-based; nothing leaves this machine."
+
+
+def main(argv: list[str]) -> int:
+    """Run the demo until the person leaves, or the tour to its end. The result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    # Before anything is said or begun: without it no settings can be read.
+    here()
+    with tempfile.TemporaryDirectory(prefix="pollux-demo-") as place:
+        # At once: what follows takes a second or two.
+        print(TOUR if arguments.tour else DEMO, flush=True)
+        try:
+            return asyncio.run(_run(Path(place), arguments))
+        except asyncio.CancelledError:
+            return 143
+
+
+async def _run(place: Path, arguments: argparse.Namespace) -> int:
+    # SIGTERM ends it as Ctrl-C does: everything that was started is ended.
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    if arguments.tour:
+        from pollux.cli.demo.tour import play
+
+        return await play(place)
+    from pollux.cli.demo.opened import run
+
+    return await run(place, port=arguments.port)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:6]) <= 65535):
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="pollux demo",
+        description=(
+            "A console, a shop with an agent on its pages, a mailbox and a chat in this terminal, with a demo model and"
+            " without a key. Nothing leaves this machine, and nothing is kept. Ctrl-C ends it."
+        ),
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--tour", action="store_true", help="play the story unattended, check every step and end")
+    parser.add_argument("--port", type=_port, metavar="PORT", help="of the console and the shop; 0: free ones for all")
+    return parser

@@ -1,0 +1,129 @@
+"""The demo as it stands open: two emulators, one server with console, shop and runbooks, and a chat in the terminal."""
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pollux.cli import demo_shop
+from pollux.cli.demo.caller import calling
+from pollux.cli.demo.chat import Chat
+from pollux.cli.demo.place import demo_settings, has_google, port_or_free
+from pollux.cli.demo.seeding import seed
+from pollux.cli.lines import StandardInput
+from pollux.config import Settings, read_settings
+from pollux.core.profile import DEFAULT_MODEL
+from pollux.emulator import run_emulator
+from pollux.emulator.workspace import Workspace, run_workspace
+from pollux.engine.engine import Engine
+from pollux.shop import site
+
+PROMPTS = (
+    "add 2 and 3",
+    "send an email to bob@example.com saying the report is ready",
+    'invite carol@example.com to an event called "Tea" on Friday at 15:00',
+)
+IN_THE_SHOP = ("add two blue mugs to the cart", "place the order")
+WITHOUT_GOOGLE = (PROMPTS[0], PROMPTS[1], "what can you do?")
+GRACE = 0.5
+"""How many seconds what is under way may go on at the end. Nothing of it is kept, and somebody has pressed Ctrl-C."""
+
+
+@dataclass
+class Opened:
+    """The demo, open: where everything is, and what drives its runs."""
+
+    engine: Engine
+    url: str
+    home: Path
+    outbox: str
+    has_key: bool
+    moved: bool
+    """Whether a port was taken, so that others are used than those that are written everywhere."""
+    has_google: bool
+
+
+async def run(place: Path, *, port: int | None = None) -> int:
+    """Open everything, say where it is, and talk until the person leaves."""
+    async with opened(place, port=port) as demo:
+        print(told(demo), flush=True)
+        await Chat(demo.engine, StandardInput()).talk()
+    return 0
+
+
+@asynccontextmanager
+async def opened(place: Path, *, port: int | None = None) -> AsyncGenerator[Opened]:
+    """Everything that is shown, until the block ends. With port 0 all ports are any that are free."""
+    own = read_settings(os.environ, cwd=Path.cwd())
+    wanted = [own.port if port is None else port, own.gemini_emulator_port, own.workspace_emulator_port]
+    ports = [0, 0, 0] if port == 0 else [port_or_free(each) for each in wanted]
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(run_emulator(port=ports[1]))
+        workspace = await stack.enter_async_context(run_workspace(port=ports[2])) if has_google() else None
+        settings = demo_settings(place, model=model.url, workspace=workspace.url if workspace else None)
+        await _seed(settings, workspace)
+        settings = _with_key(replace(settings, port=ports[0]), own)
+        shop, engine = await stack.enter_async_context(demo_shop.serving_shop(settings, grace=GRACE))
+        yield Opened(
+            engine,
+            shop.removesuffix(site.HOME),
+            settings.home,
+            f"{workspace.url}/outbox" if workspace else str(settings.home / "outbox.jsonl"),
+            own.gemini_api_key is not None,
+            port != 0 and ports != wanted,
+            workspace is not None,
+        )
+
+
+async def _seed(settings: Settings, workspace: Workspace | None) -> None:
+    """By a server of its own, which has gone when the one that is shown begins: a real model is not asked for this."""
+    async with (
+        demo_shop.serving_shop(settings) as (shop, _),
+        calling(shop.removesuffix(site.HOME), settings.home) as caller,
+    ):
+        if workspace is not None:
+            await caller.connect(workspace)
+        await seed(caller)
+
+
+def _with_key(settings: Settings, own: Settings) -> Settings:
+    if own.gemini_api_key is None:
+        return settings
+    return replace(settings, gemini_api_key=own.gemini_api_key, gemini_base_url=own.gemini_base_url)
+
+
+def told(demo: Opened) -> str:
+    """What a newcomer needs: where to look, and what to write."""
+    token = (demo.home / "token").read_text().strip()
+    lines = [
+        "",
+        f"  console  {demo.url}/login?token={token}",
+        f"  shop     {demo.url}{site.HOME}",
+        f"  outbox   {demo.outbox}",
+        "",
+        "Try, in the console or here:",
+        *(f"  {prompt}" for prompt in (PROMPTS if demo.has_google else WITHOUT_GOOGLE)),
+        "and in the shop, to the agent on its pages:",
+        *(f"  {prompt}" for prompt in IN_THE_SHOP),
+        "",
+        f"Model: {_model(demo)}.",
+        "In the console, a mail to Carol waits for your answer, and a runbook waits to be run.",
+    ]
+    if not demo.has_google:
+        lines.append("For Gmail, Calendar and the runbook's agent: pip install 'pollux[all]'.")
+    if demo.moved:
+        lines.append("Some of the usual ports are taken: those above are free ones.")
+    if not demo_shop.is_built():
+        lines.append("What browsers load is not built yet: make web.")
+    return "\n".join([*lines, f"{_stays(demo)}, and nothing is kept. Ctrl-C ends it."])
+
+
+def _model(demo: Opened) -> str:
+    if demo.has_key:
+        return f"{DEFAULT_MODEL}, with your key"
+    return "demo model, rule-based (set GEMINI_API_KEY for the real one)"
+
+
+def _stays(demo: Opened) -> str:
+    return "Prompts go to Google, mails and orders nowhere" if demo.has_key else "Nothing leaves this machine"
