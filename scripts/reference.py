@@ -1,4 +1,4 @@
-"""Write docs/reference/events.md, errors.md and sdk.md from the source: docstrings, fields, codes, signatures.
+"""Write what is generated of docs/reference from the source: docstrings, fields, codes, signatures, parsers, routes.
 
 A code without a meaning here, or a meaning without its code, is an error: neither page can fall behind.
 """
@@ -258,7 +258,27 @@ def _texts(node: ast.expr) -> Iterator[str]:
             pass
 
 
-WRITTEN: Final = {"events.md": events_page, "errors.md": errors_page, "sdk.md": sdk_page}
+def http_page() -> str:
+    """The routes, read from their own table."""
+    from scripts import http_reference
+
+    return http_reference.page()
+
+
+def command_page() -> str:
+    """The commands, read off their parsers."""
+    from scripts import cli_reference
+
+    return cli_reference.page()
+
+
+WRITTEN: Final = {
+    "events.md": events_page,
+    "errors.md": errors_page,
+    "sdk.md": sdk_page,
+    "http.md": http_page,
+    "command-line.md": command_page,
+}
 
 
 def main() -> int:
