@@ -25,6 +25,7 @@ help: ## List the targets
 setup: $(READY) ## Make .venv with every extra and the pinned development tools
 
 $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
+	@echo "Setting up .venv with the pinned dependencies: a minute or two, once …"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { python=$$(scripts/find-python) && "$$python" -m venv --clear .venv; }
 	$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
@@ -32,6 +33,7 @@ $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
 
 # What pages get from the server is built from web/ and not checked in; wheels carry it.
 $(WEB_READY): web/package.json web/package-lock.json
+	@echo "Installing what web/ is built with …"
 	@scripts/install-web
 	@touch $@
 
@@ -53,18 +55,30 @@ format: $(READY) ## Rewrite the source in the house's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# The coverage check comes between pytest and its closing line, so that the last line tells what ran.
+# Tests start the program hundreds of times, and each start would compile all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# Tracing doubles the time of a test, so only those run traced that reach the two packages with a threshold directly.
+TRACED := tests/core tests/engine tests/page tests/dispatch
+PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+
+# The closing lines of both come last, so that they tell what ran.
 .PHONY: test
 test: lint $(STATIC) ## Everything that must hold before a change is sent
 	cd web && npm test --silent
 	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
-	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report= | tee $(TEST_LOG)
+	$(PYTEST) $(TRACED) --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py
-	@tail -n 1 $(TEST_LOG)
+	$(PYTEST) $(TRACED:%=--ignore=%) | tee -a $(TEST_LOG)
+	@grep -E '^=+ .* in [0-9.]+s' $(TEST_LOG)
 
 .PHONY: demo
 demo: $(READY) $(STATIC) ## Try it without a key
 	@$(BIN)/pollux demo
+
+.PHONY: first-time
+first-time: $(READY) ## Time the way from a clone to the first approved action
+	$(BIN)/python scripts/first_time.py
 
 .PHONY: bench
 bench: $(READY) ## Measure against the floor and print the table
@@ -78,6 +92,11 @@ bench-http: $(READY) ## Hundreds of streams at once, readers who stall and reade
 .PHONY: bench-hosts
 bench-hosts: $(READY) ## A server and workers on PostgreSQL beside the embedded store
 	$(BIN)/python benchmarks/hosts.py
+
+.PHONY: bench-peers
+bench-peers: $(READY) ## The same agent in Pollux and in five other frameworks
+	$(BIN)/python benchmarks/peers/run.py --setup
+	$(BIN)/python benchmarks/peers/run.py
 
 .PHONY: interop
 interop: $(READY) $(STATIC) ## Real peers from public registries
@@ -94,6 +113,10 @@ soak: $(READY) ## The large version of every promise; takes long
 docs-reference: $(READY) ## Regenerate docs/reference from the source
 	$(BIN)/python -m pollux.config > docs/reference/settings.md
 	$(BIN)/python scripts/reference.py
+
+.PHONY: site
+site: $(READY) ## Build the documentation as a site, in build/site
+	$(BIN)/python scripts/build_site.py
 
 .PHONY: pins
 pins: $(READY) ## Resolve the dependencies again; `make pins UPGRADE=1` takes newer versions

@@ -11,7 +11,7 @@ from pollux.config.profiles import profiles_of, tools_named
 from pollux.config.rights import Rights
 from pollux.core.ids import UserId
 from pollux.core.policy import PolicyRequest, Rule, decide
-from pollux.core.profile import DEFAULT_MODEL, Limits, Profile, bounded
+from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.tools import ToolSpec
 
 FULL = """
@@ -123,15 +123,6 @@ def test_limits_are_the_caller_s_then_the_profile_s_and_never_above_the_file_s(c
     assert found["default"].limits == Limits(model_calls=3, tokens=1000)
     assert found["small"].limits == Limits(model_calls=2, tokens=1000, seconds=10)
     assert found["large"].limits == Limits(model_calls=5, tokens=500)
-
-
-def test_a_bound_tightens_and_never_loosens():
-    limits = Limits(model_calls=3, tokens=None, seconds=60.0)
-    assert bounded(limits, {}) is limits
-    assert bounded(limits, {"model_calls": 9, "seconds": 90}) is limits
-    assert bounded(limits, {"model_calls": 2, "tokens": 7, "seconds": 1.5}) == replace(
-        limits, model_calls=2, tokens=7, seconds=1.5
-    )
 
 
 def test_the_rules_of_a_profile_speak_in_that_profile_alone(config: Path):

@@ -3,7 +3,16 @@
 import pytest
 
 from pollux.core import errors
-from pollux.core.errors import AuthError, Misfit, ModelError, PolluxError, ThreadBusy, ToolError, ToolExecutionError
+from pollux.core.errors import (
+    AuthError,
+    Misfit,
+    ModelError,
+    PolluxError,
+    ThreadBusy,
+    ToolError,
+    ToolExecutionError,
+    TooNew,
+)
 
 CODES = {
     "PolluxError": "error",
@@ -13,6 +22,7 @@ CODES = {
     "PolicyError": "policy_denied",
     "ToolExecutionError": "tool_call_failure",
     "ToolError": "tool_call_failure",
+    "OutcomeUnknown": "outcome_unknown",
     "ModelError": "model_error",
     "NotFound": "not_found",
     "SessionNotFound": "session_not_found",
@@ -60,3 +70,7 @@ def test_a_busy_thread_names_the_run_that_keeps_it():
 def test_a_tools_own_error_can_be_caught_as_any_execution_error():
     with pytest.raises(ToolExecutionError, match="no such mailbox"):
         raise ToolError("no such mailbox")
+
+
+def test_what_is_too_new_says_which_version_can_read_it():
+    assert TooNew("written by a newer one", version=7).version == 7

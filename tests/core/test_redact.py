@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pollux.core.redact import MASK, Secret, redact
+from pollux.core.redact import MASK, Masking, Secret, no_words, redact
 
 CANARY = "sk-canary/+ä=42"
 
@@ -91,3 +91,31 @@ def test_the_longer_of_two_secrets_is_masked_whole():
 
 def test_very_short_secrets_are_left_alone_because_they_occur_in_ordinary_words():
     assert redact("a cat sat", [Secret("at"), Secret("")]) == "a cat sat"
+
+
+def test_a_json_value_is_masked_in_its_names_and_in_its_depth():
+    masking = Masking([Secret(CANARY)])
+    value = {f"is {CANARY}": [CANARY, {"deep": f"<{CANARY}>"}], "count": 3, "none": None}
+    assert masking.value(value) == {f"is {MASK}": [MASK, {"deep": f"<{MASK}>"}], "count": 3, "none": None}
+
+
+@given(before=TEXT, after=TEXT, cut=st.integers(0, 60))
+def test_a_secret_that_comes_in_pieces_is_masked_as_one(before: str, after: str, cut: int):
+    masking, whole = Masking([Secret("sk-canary-42")]), before + "sk-canary-42" + after
+    told = masking.piece(whole[:cut]) + masking.piece(whole[cut:]) + masking.rest()
+    assert "sk-canary-42" not in told
+    assert told == masking.text(whole)
+
+
+def test_what_is_held_back_of_one_text_is_not_told_in_another():
+    masking = Masking([Secret("sk-canary-42")])
+    assert masking.piece("key: sk-can") == "key: "
+    other = masking.again()
+    assert other.rest() == ""
+    assert other.text("sk-canary-42") == MASK
+    assert masking.rest() == "sk-can"
+
+
+def test_a_secret_that_is_an_ordinary_word_can_be_left_out():
+    word, key = Secret("sesame"), Secret("sk-canary-42")
+    assert no_words([word, key]) == (key,)

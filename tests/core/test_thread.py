@@ -7,7 +7,7 @@ import pytest
 
 from pollux.core.errors import Misfit
 from pollux.core.ids import RunId, ThreadId, UserId
-from pollux.core.messages import user
+from pollux.core.messages import Blob, Message, ToolResult, user
 from pollux.core.run import Compressed
 from pollux.core.thread import (
     THREAD_EVENT_TYPES,
@@ -18,6 +18,7 @@ from pollux.core.thread import (
     ThreadEvent,
     ThreadOpened,
     ThreadRenamed,
+    sources_of,
     step_thread,
     title_of,
 )
@@ -99,3 +100,10 @@ def test_a_title_is_the_beginning_of_the_prompt_on_one_line():
     assert title_of("  say\n\thello ") == "say hello"
     assert title_of("x" * 80) == "x" * 80
     assert title_of("x" * 81) == "x" * 79 + "…"
+
+
+def test_the_words_of_messages_come_from_the_tools_that_answered_and_the_files_that_came_along():
+    answered = Message("tool", (ToolResult("call_1", "gmail_read", {"text": "hi"}), ToolResult("call_2", "a\nb", None)))
+    attached = Message("user", (Blob("image/png", b"x"),))
+    assert sources_of([user("hello")]) == set()
+    assert sources_of([answered, attached]) == {"tool:gmail_read", "tool:?", "attachment"}

@@ -1,9 +1,13 @@
-"""Questions about what is stored: what a user has spent, and the audit from either end."""
+"""Questions about what is stored: what a user has spent, what nobody knows, and the audit from either end."""
+
+from itertools import pairwise
 
 from tests.engine.builders import ADA, BOB, TO_BOB, FakeTool, Lab, answer, approve, mail
 
-from pollux.core.messages import Usage
+from pollux.core.messages import JSON, Usage
+from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
+from pollux.core.tools import ToolContext
 from pollux.providers.scripted import Answer, call, fail, reply
 
 
@@ -47,3 +51,28 @@ async def test_the_audit_is_read_from_either_end(lab: Lab):
     page = await engine.queries.audit(newest_first=True, before=forward[-1].seq, limit=2)
     assert [entry.kind for entry in page] == ["started", "approved"]
     assert await engine.queries.audit(user=BOB, newest_first=True) == []
+
+
+async def test_the_actions_of_which_nobody_knows_the_outcome_are_found_newest_first_and_page_by_page(lab: Lab):
+    async def body(context: ToolContext, args: dict[str, JSON]) -> object:
+        raise ConnectionResetError
+
+    tool = FakeTool("act", body=body, repeat="once", side_effect=True)
+    twice = Answer(calls=(("act", {"n": 1}), ("act", {"n": 2})))
+    engine = await lab.engine(call("act"), twice, reply("Hi."), tools=[tool], rules=[Rule("allow")])
+    first, second, fine = [await answer(engine) for _ in range(3)]
+    assert [run.status for run in (first, second, fine)] == ["failed", "failed", "completed"]
+
+    whole = await engine.queries.unknown(ADA)
+    ids = [question.action.id for question in whole]
+    assert [question.run.id for question in whole] == [second.id, second.id, first.id]
+    assert set(ids) == {action.id for run in (first, second) for action in run.actions}
+    for before, after in pairwise(ids):
+        (next_one,) = await engine.queries.unknown(ADA, limit=1, before=before)
+        assert next_one.action.id == after
+    assert await engine.queries.unknown(ADA, before=ids[-1]) == []
+    assert await engine.queries.unknown(ADA, before=fine.id + "x") == []
+    assert await engine.queries.unknown(BOB) == await engine.queries.unknown(BOB, before=ids[0]) == []
+
+    await engine.threads.erase(second.thread_id, ADA, by=ADA)
+    assert [question.action.id for question in await engine.queries.unknown(ADA)] == [first.actions[0].id]
