@@ -331,6 +331,24 @@ async def test_names_are_offered_in_a_prompt_and_taken_by_the_keyboard(place: La
         await desk.page.get_by_role("button", name="Undo all").click()
 
 
+async def test_typing_goes_on_behind_a_name_that_was_taken_however_late_the_page_paints(place: Lab):
+    async with place.desk() as desk:
+        await desk.open("runbooks/todo.atrb")
+        await desk.page.get_by_role("button", name="Configure report").click()
+        prompt = desk.page.get_by_label("Prompt", exact=True)
+        await prompt.fill("")
+        await prompt.press_sequentially("See  here")
+        for _ in " here":
+            await prompt.press("ArrowLeft")
+        await prompt.press_sequentially("{{ look")
+        await expect(desk.page.get_by_role("listbox", name="Names for prompt")).to_be_visible()
+        await desk.page.evaluate("() => { window.requestAnimationFrame = (paint) => setTimeout(paint, 1000) }")
+        await prompt.press("Enter")
+        await prompt.press_sequentially(" and")
+        await expect(prompt).to_have_value("See {{ doc.named['look'].output.stdout }} and here")
+
+
+
 async def test_somebody_else_was_faster_and_nothing_typed_is_lost(place: Lab):
     file = folder(place) / "todo.atrb"
     before = file.read_text()

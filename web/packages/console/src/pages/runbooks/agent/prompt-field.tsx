@@ -34,14 +34,15 @@ export function PromptField({ label, hint, value, names, onInput }: Props): VNod
   }, [at, isOpen]);
 
   const take = (suggestion: Suggestion) => {
-    if (!begun || caret === null) return;
+    const field = area.current;
+    if (!field || !begun || caret === null) return;
     const next = completed(value, caret, begun, suggestion.text);
+    // At once, not with the next paint: whoever types on meanwhile would type in another place.
+    field.value = next.text;
+    field.focus();
+    field.setSelectionRange(next.caret, next.caret);
     onInput(next.text);
     setCaret(next.caret);
-    requestAnimationFrame(() => {
-      area.current?.focus();
-      area.current?.setSelectionRange(next.caret, next.caret);
-    });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const suggestion = found[at];
