@@ -60,7 +60,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Tracing doubles the time of a test, so only those run traced that reach the two packages with a threshold directly.
 TRACED := tests/core tests/engine tests/page tests/dispatch
-PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+# More than there are cores: most of what takes long waits, for a disk, a browser or a process that it started.
+PYTEST := $(BIN)/pytest -n 6 --dist worksteal
 
 # The closing lines of both come last, so that they tell what ran.
 .PHONY: test

@@ -101,8 +101,16 @@ async def test_a_request_that_arrives_when_the_next_server_is_already_asking_rep
 
 
 @needs_strace
-@both
-@pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize(
+    ("deed", "when"),
+    [
+        pytest.param(
+            deed, when, id=f"{deed.tool}-{when}", marks=[] if (deed, when) == (MAIL, "after") else pytest.mark.soak
+        )
+        for deed in (MAIL, EVENT)
+        for when in WHENS
+    ],
+)
 async def test_a_server_killed_at_any_sync_repeats_and_loses_nothing(
     lab: Lab, google: Google, deed: Deed, when: Literal["before", "after"]
 ):
