@@ -348,7 +348,6 @@ async def test_typing_goes_on_behind_a_name_that_was_taken_however_late_the_page
         await expect(prompt).to_have_value("See {{ doc.named['look'].output.stdout }} and here")
 
 
-
 async def test_somebody_else_was_faster_and_nothing_typed_is_lost(place: Lab):
     file = folder(place) / "todo.atrb"
     before = file.read_text()
@@ -440,18 +439,6 @@ async def test_pages_are_accessible_and_fit_a_narrow_screen(place: Lab, colours:
                 await button.click()
             assert await desk.problems() == [], path
             assert await desk.page.evaluate("document.documentElement.scrollWidth") <= 360, path
-
-
-async def test_the_settings_say_what_agents_there_are_and_how_to_change_that(place: Lab):
-    async with place.desk() as desk:
-        await desk.open("settings")
-        await desk.sees("Claude Code (Anthropic)")
-        await expect(desk.page.get_by_role("row", name=re.compile("^codex"))).to_contain_text("codex-acp")
-        await desk.sees("300 seconds")
-        await desk.page.get_by_text("Change it").click()
-        await desk.sees('default_capabilities = ["readFiles"]')
-        await desk.page.get_by_role("button", name="Copy: What new blocks begin with").click()
-        await expect(desk.page.get_by_text(re.compile("^(Copied|The browser does not let us copy)"))).to_be_visible()
 
 
 async def test_whoever_may_not_is_told_what_would_have_to_be_set(place: Lab):

@@ -4,15 +4,7 @@ import type { KnownAgent } from "@pollux/protocol";
 import type { VNode } from "preact";
 import { Empty } from "../../parts/notice";
 import { Status } from "../runbooks/sign";
-import { Snippet } from "../runbooks/snippet";
-
-const MORE = `[runbooks.agents.mine]
-command = "my-agent"
-args = ["--acp"]
-description = "An agent of our own"
-
-[runbooks]
-registries = ["agents.json"]   # files of the ACP registry`;
+import { Adding } from "./adding";
 
 const FOUND = { text: "installed", sign: "done", tone: "good" } as const;
 const MISSING = { text: "not installed", sign: "circle", tone: "still" } as const;
@@ -56,10 +48,7 @@ export function Agents({ agents }: { agents: readonly KnownAgent[] }): VNode {
           </table>
         </section>
       )}
-      <details>
-        <summary>Add one</summary>
-        <Snippet text={MORE} label="More agents" />
-      </details>
+      <Adding />
     </section>
   );
 }

@@ -15,8 +15,9 @@ export function Settings(): VNode {
     <>
       <h1>Settings</h1>
       <p class="lead">
-        They say what may run here, so they are read from the server's own configuration file and changed
-        there, by whoever operates it.
+        They say what may run here, so they are read from the server's own configuration file, and whoever
+        operates it changes them there: fill in what you want, put the lines into that file (below a{" "}
+        <code>[runbooks]</code> that it has already, if it has one), and start the server again.
       </p>
       <Machine />
       {isNotServed(settings.problem) ? (

@@ -113,7 +113,7 @@ export function AgentPanel({ document, block, settings, onSaved, onReload, onClo
           names={namesFor(document.blocks, block.id)}
           onInput={(value) => put("systemPrompt", value)}
         />
-        <Rights draft={draft} put={put} />
+        <Rights held={draft} onPut={put} />
         <div class="side-by-side">
           <label class="field">
             Time-out

@@ -1,8 +1,9 @@
 /** What the agent may do. Whatever widens that is confirmed by a person before the document runs. */
 
+import type { CapabilitiesView } from "@pollux/protocol";
 import type { VNode } from "preact";
-import type { Draft } from "./draft";
-import type { Put } from "./panel";
+
+type Right = keyof CapabilitiesView;
 
 const RIGHTS = [
   ["readFiles", "Read files", "beneath its directory"],
@@ -11,16 +12,21 @@ const RIGHTS = [
   ["alwaysAllowTools", "Ask about nothing", "whatever it asks leave for is allowed at once"],
 ] as const;
 
-export function Rights({ draft, put }: { draft: Draft; put: Put }): VNode {
+interface Props {
+  readonly held: Readonly<Record<Right, boolean>>;
+  readonly onPut: (right: Right, isHeld: boolean) => void;
+}
+
+export function Rights({ held, onPut }: Props): VNode {
   return (
     <fieldset class="agent-rights">
       <legend>Capabilities</legend>
-      {RIGHTS.map(([field, name, about]) => (
-        <label key={field} class="check">
+      {RIGHTS.map(([right, name, about]) => (
+        <label key={right} class="check">
           <input
             type="checkbox"
-            checked={draft[field]}
-            onChange={({ currentTarget }) => put(field, currentTarget.checked)}
+            checked={held[right]}
+            onChange={({ currentTarget }) => onPut(right, currentTarget.checked)}
           />
           <span>
             {name} <small class="faint">{about}</small>
