@@ -5,13 +5,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
+from tests.acp.from_npm import installed
 from tests.acp.talking import Notes
 from tests.interop.peers import Served, serving
 from tests.tools.shell.living import living, new_mark
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.interop
 
 VERSION: Final = "0.99.1"
 OLDEST_NODE: Final = 22
-INSTALL_SECONDS: Final = 300
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +30,7 @@ def program() -> Path:
     told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
     if int(re.sub(r"^v(\d+)\..*", r"\1", told.strip())) < OLDEST_NODE:
         pytest.skip(f"claude-agent-acp needs Node {OLDEST_NODE} or newer, found {told.strip()}")
-    place = Path(sys.prefix) / "interop" / f"claude-agent-acp-{VERSION}"
-    program = place / "node_modules/.bin/claude-agent-acp"
-    if program.exists():
-        return program
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=place.parent) as draft:
-        command = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", draft]
-        words = [*command, f"@agentclientprotocol/claude-agent-acp@{VERSION}"]
-        made = subprocess.run(words, capture_output=True, timeout=INSTALL_SECONDS, check=False)
-        if made.returncode:
-            pytest.skip(f"npm could not install claude-agent-acp ({made.returncode})")
-        shutil.copytree(draft, place, symlinks=True, dirs_exist_ok=True)
-    return program
+    return installed("@agentclientprotocol/claude-agent-acp", VERSION) / "node_modules/.bin/claude-agent-acp"
 
 
 class Claude:

@@ -3,15 +3,12 @@
 import asyncio
 import json
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
+from tests.acp.from_npm import installed
 from tests.acp.responses import responding
 from tests.acp.talking import Notes
 from tests.tools.shell.living import living, new_mark
@@ -21,7 +18,6 @@ from pollux.acp import AgentCommand, Answer, converse
 pytestmark = pytest.mark.interop
 
 VERSION: Final = "0.16.0"
-INSTALL_SECONDS: Final = 300
 CONFIG: Final = """
 model = "gpt-5.5"
 model_provider = "ours"
@@ -38,20 +34,7 @@ env_key = "OUR_KEY"
 @pytest.fixture(scope="module")
 def program() -> Path:
     """Installed once into the virtual environment."""
-    place = Path(sys.prefix) / "interop" / f"codex-acp-{VERSION}"
-    program = place / "node_modules/.bin/codex-acp"
-    if program.exists():
-        return program
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=place.parent) as draft:
-        command = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", draft]
-        words = [*command, f"@zed-industries/codex-acp@{VERSION}"]
-        made = subprocess.run(words, capture_output=True, timeout=INSTALL_SECONDS, check=False)
-        if made.returncode:
-            pytest.skip(f"npm could not install codex-acp ({made.returncode})")
-        shutil.copytree(draft, place, symlinks=True, dirs_exist_ok=True)
-    return program
+    return installed("@zed-industries/codex-acp", VERSION) / "node_modules/.bin/codex-acp"
 
 
 class Codex:

@@ -3,21 +3,18 @@
 import asyncio
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import pytest
+from tests.acp.from_npm import installed
 from tests.acp.talking import AGENTS, ALL, Notes
 
 from pollux.acp import AgentCommand, Answer, Decision, ToolCallSeen, converse
 
 REPOSITORY: Final = Path(__file__).parents[2]
 VERSION: Final = "1.9.0"
-INSTALL_SECONDS: Final = 120
 EXAMPLE: Final = "node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"
 
 FIRST: Final = (
@@ -62,23 +59,11 @@ async def test_the_typescript_sdk_s_example_agent_is_allowed_refused_and_cancell
 
 
 async def example(client: Notes) -> Answer:
-    command = AgentCommand(("node", str(installed())), {}, os.fspath(REPOSITORY))
+    command = AgentCommand(("node", str(program())), {}, os.fspath(REPOSITORY))
     return await converse(command, prompt="hi", client=client, capabilities=ALL, timeout=60)
 
 
-def installed() -> Path:
+def program() -> Path:
     """The example: among what web/ is built with, or installed once into the virtual environment. Skips without it."""
-    for place in (REPOSITORY / "web", Path(sys.prefix) / "interop" / f"acp-sdk-{VERSION}"):
-        if (place / EXAMPLE).exists():
-            return place / EXAMPLE
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
-    place = Path(sys.prefix) / "interop" / f"acp-sdk-{VERSION}"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=place.parent) as draft:
-        command = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", draft]
-        words = [*command, f"@agentclientprotocol/sdk@{VERSION}"]
-        made = subprocess.run(words, capture_output=True, timeout=INSTALL_SECONDS, check=False)
-        if made.returncode:
-            pytest.skip(f"npm could not install the example agent ({made.returncode})")
-        shutil.copytree(draft, place, symlinks=True, dirs_exist_ok=True)
-    return place / EXAMPLE
+    ours = REPOSITORY / "web" / EXAMPLE
+    return ours if ours.exists() else installed("@agentclientprotocol/sdk", VERSION) / EXAMPLE

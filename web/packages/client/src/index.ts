@@ -5,6 +5,7 @@ export { linesOf } from "./bodies";
 export type { Claims, Release } from "./claim";
 export { createConversation, LONGEST_MESSAGE } from "./conversation";
 export { subjectOf } from "./kept";
+export { sleep } from "./patience";
 export type {
   Activity,
   ChatError,

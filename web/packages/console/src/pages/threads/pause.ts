@@ -1,18 +1,6 @@
-/** Wait, unless it is called off meanwhile; then it throws what the signal says. */
-export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-}
+/** Waiting between tries. */
+
+export { sleep as pause } from "@pollux/client";
 
 const FIRST_MS = 400;
 const LONGEST_MS = 5_000;
