@@ -89,6 +89,18 @@ async def test_a_persons_word_settles_it(place: Lab, word: str, sure: str, statu
     assert await settled(place, action) == status
 
 
+async def test_whoever_is_on_another_page_is_told_that_there_is_one(place: Lab):
+    await launched(place, "Ulysses")
+    async with place.desk() as desk:
+        await desk.open("threads")
+        link = desk.page.get_by_role("navigation").get_by_role("link", name="Unknown outcomes")
+        await expect(link).to_have_accessible_name("Unknown outcomes 1 to be settled", timeout=PATIENT)
+        await link.click()
+        await button(desk.page, "It happened: Launch Ulysses").click()
+        await button(desk.page, "Yes, it happened").click()
+        await expect(link).to_have_accessible_name("Unknown outcomes", timeout=PATIENT)
+
+
 async def test_what_somebody_else_settled_meanwhile_is_not_settled_again(place: Lab):
     action = await launched(place, "Galileo")
     async with place.desk() as desk:

@@ -12,6 +12,7 @@ import { Remarks } from "./parts/said";
 import { useSignal } from "./parts/signal";
 import { linkTo, type Place, usePlace } from "./place";
 import { SignIn } from "./sign-in";
+import { unsure, useUnsureKept } from "./unsure";
 
 type Who = SessionView | "nobody" | null;
 
@@ -48,9 +49,11 @@ export function App(): VNode {
 
 function Frame({ who }: { who: SessionView }): VNode {
   useInboxKept();
+  useUnsureKept();
   const place = usePlace();
   const { questions, hasMore, problem } = useSignal(inbox);
   const waiting = questions.length;
+  const lost = useSignal(unsure);
   const page = pageNamed(place.page);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -69,7 +72,7 @@ function Frame({ who }: { who: SessionView }): VNode {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the page
       </button>
-      <Nav pages={PAGES} place={place} user={who.user} waiting={waiting} />
+      <Nav pages={PAGES} place={place} user={who.user} counts={{ approvals: waiting, unknown: lost }} />
       <main id="main" ref={main} tabIndex={-1}>
         {problem instanceof Refusal && problem.code === "unreachable" && (
           <Notice tone="warn">The server cannot be reached. What is shown may be old.</Notice>

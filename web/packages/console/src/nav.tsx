@@ -12,10 +12,15 @@ interface Props {
   readonly pages: readonly Page[];
   readonly place: Place;
   readonly user: string;
-  readonly waiting: number;
+  /** What wants somebody, by page. */
+  readonly counts: Readonly<Record<string, number>>;
 }
 
-export function Nav({ pages, place, user, waiting }: Props): VNode {
+/** What the numbers count, for those who hear them. */
+const COUNTED: Readonly<Record<string, string>> = { approvals: "waiting", unknown: "to be settled" };
+
+export function Nav({ pages, place, user, counts }: Props): VNode {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const [isOpen, setIsOpen] = useState(false);
   useEffect(() => setIsOpen(false), [place.page, place.id]);
   return (
@@ -31,7 +36,7 @@ export function Nav({ pages, place, user, waiting }: Props): VNode {
         >
           <Icon name="menu" />
           <span class="unseen">Pages</span>
-          {waiting > 0 && <span class="count">{waiting}</span>}
+          {all > 0 && <span class="count">{all}</span>}
         </button>
       </div>
       <nav id="pages" aria-label="Pages">
@@ -41,12 +46,7 @@ export function Nav({ pages, place, user, waiting }: Props): VNode {
               <a href={linkTo(name)} aria-current={place.page === name ? "page" : undefined}>
                 <Icon name={icon} />
                 {title}
-                {name === "approvals" && waiting > 0 && (
-                  <span class="count">
-                    {waiting}
-                    <span class="unseen"> waiting</span>
-                  </span>
-                )}
+                <Count of={counts[name] ?? 0} words={COUNTED[name] ?? ""} />
               </a>
             </li>
           ))}
@@ -62,6 +62,16 @@ export function Nav({ pages, place, user, waiting }: Props): VNode {
         </div>
       </nav>
     </header>
+  );
+}
+
+function Count({ of, words }: { of: number; words: string }): VNode | null {
+  if (of === 0) return null;
+  return (
+    <span class="count">
+      {of}
+      <span class="unseen"> {words}</span>
+    </span>
   );
 }
 

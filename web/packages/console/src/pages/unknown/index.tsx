@@ -7,6 +7,7 @@ import { door } from "../../door";
 import { useListed } from "../../loading";
 import { Empty, More, Shown } from "../../parts/notice";
 import { say } from "../../parts/said";
+import { readUnsure } from "../../unsure";
 import { Lost } from "./lost";
 import { Settle, type Settlement } from "./settle";
 
@@ -30,6 +31,7 @@ export function Unknown(): VNode {
     setAsked(null);
     say(settlement === "done" ? "Written down: it happened." : "Written down: it did not happen.");
     actions.again();
+    void readUnsure();
   };
   const leave = () => {
     setAsked(null);

@@ -1,0 +1,26 @@
+/** How many outcomes nobody knows, as the whole console tells it: whoever does not look there should hear of it too. */
+
+import type { UnknownView } from "@pollux/protocol";
+import { useEffect } from "preact/hooks";
+import { door } from "./door";
+import { useRegularly } from "./loading";
+import { signalled } from "./parts/signal";
+
+const EVERY_MS = 10_000;
+
+export const unsure = signalled(0);
+
+export async function readUnsure(): Promise<void> {
+  try {
+    const { items } = await door.get<{ readonly items: readonly UnknownView[] }>("/api/agent/actions");
+    unsure.set(items.length);
+  } catch {
+    // The inbox, which is read more often, says that the server cannot be reached.
+  }
+}
+
+/** Keep it true while somebody looks. */
+export function useUnsureKept(): void {
+  useEffect(() => void readUnsure(), []);
+  useRegularly(() => void readUnsure(), EVERY_MS);
+}
