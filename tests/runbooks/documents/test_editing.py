@@ -78,7 +78,77 @@ def test_a_block_in_one_line_is_changed_too() -> None:
     before = read(HAND)
     after = with_block(before, replace(before.blocks[1], props={"code": "y"}))
     assert after.blocks[1].props == {"code": "y"}
-    assert after.blocks[0].props == before.blocks[0].props
+    assert after.source == HAND.replace("props: {code: x}", 'props: {"code": "y"}')
+
+
+REMARKS = f"""\
+# Who to call: Bob.
+id: {ID}
+name: Deploy
+content:
+- id: {uuid(1)}
+  type: agent
+  props:
+    name: ask   # the short one
+    # Not the expensive one.
+    source:
+      type: internal   # ours
+    prompt: Say what this is.   # asked by Ada
+    notes: |+
+      kept
+
+  children: []   # none yet
+# The end.
+"""
+PANEL: dict[str, JSON] = {
+    "name": "ask",
+    "source": {"type": "internal", "model": "gemini-2.5-pro"},
+    "prompt": "Look at it.\nThen say what it is.",
+    "systemPrompt": "# no remark",
+    "timeoutSeconds": 60,
+}
+
+
+def in_one_line(text: str) -> str:
+    start, end = text.index("  props:"), text.index("  children:")
+    flow = "  props: {name: ask, source: {type: internal}, prompt: x, notes: y}   # asked by Ada\n"
+    return text[:start] + flow + text[end:]
+
+
+def without_notes(text: str) -> str:
+    return text.replace("    notes: |+\n      kept\n\n", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REMARKS,
+        in_one_line(REMARKS),
+        REMARKS.replace("\n", "\r\n"),
+        "\ufeff" + REMARKS,
+        "---\n" + REMARKS + "...\n",
+        without_notes(REMARKS),
+        REMARKS.replace("name: Deploy", "name: Grüße 😀"),
+    ],
+    ids=["by-hand", "in-one-line", "windows", "marked", "bounded", "last-with-a-remark", "wide"],
+)
+def test_no_remark_is_lost_when_a_panel_saves_an_agents_settings(text: str) -> None:
+    before = read(text)
+    block = before.blocks[0]
+    wanted = {**block.props, **PANEL}
+    after = with_block(before, replace(block, props=wanted))
+    assert after.blocks[0].props == wanted
+
+    def remarks(runbook: Runbook) -> list[str]:
+        return [
+            line.partition("#")[2] for line in runbook.source.splitlines() if "#" in line and "no remark" not in line
+        ]
+
+    assert remarks(after) == remarks(before)
+    gone = [line for line in changed_lines(before, after) if line[0] == "-"]
+    assert len(gone) == 1 and "asked by Ada" in gone[0]
+    newlines = before.source.count("\r\n") and after.source.count("\n")
+    assert after.source.count("\r\n") == newlines
 
 
 def test_a_property_taken_away_is_gone() -> None:

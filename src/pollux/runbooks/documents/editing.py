@@ -5,14 +5,19 @@ document of an unusual style, the whole document is written anew.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.runbooks.documents.model import Block, Form, Runbook, as_list, as_object
-from pollux.runbooks.documents.nodes import Node, plain
+from pollux.runbooks.documents.nodes import Member, Node, plain
 from pollux.runbooks.documents.reading import read, tree_of
 from pollux.runbooks.documents.style import to_yaml
+
+_MARK: Final = "\ufeff"
+_REST: Final = re.compile(r"[ \t]+#[^\r\n]*|[ \t]+(?=[\r\n]|\Z)")
 
 
 def write(runbook: Runbook) -> bytes:
@@ -39,6 +44,10 @@ def with_block(runbook: Runbook, block: Block) -> Runbook:
     former = runbook.block(block.id)
     if former is None:
         raise ValidationError(f"there is no block {block.id[:80]} in this runbook. Its blocks are listed by their ids")
+    if runbook.form == "atrb" and runbook.source.startswith(_MARK):
+        # The places in the tree do not count it.
+        bare = with_block(read(runbook.source.removeprefix(_MARK), form="atrb"), block)
+        return read(_MARK + bare.source, form="atrb")
     root = tree_of(runbook.source, runbook.form)
     node = _find(root if root.items is not None else root.get("content"), block.id)
     assert node is not None and node.members is not None
@@ -52,8 +61,14 @@ def with_block(runbook: Runbook, block: Block) -> Runbook:
     if not changes:
         return runbook
     whole = _changed(plain(root), block.id, changes)
-    for text in (_spliced(runbook, node, changes), _written(whole, runbook.form)):
-        if text is not None and _reads_as(text, runbook.form, whole):
+    for make in (
+        lambda: _spliced(runbook, node, changes, is_behind=True),
+        # A text that keeps the blank lines at its end would take what comes behind it for less of them.
+        lambda: _spliced(runbook, node, changes, is_behind=False),
+        lambda: _written(whole, runbook.form),
+    ):
+        text = make()
+        if _reads_as(text, runbook.form, whole):
             return read(text, form=runbook.form)
     raise ValidationError(
         f"block {block.id[:80]} holds text that has no form in {runbook.form}. Remove what is unprintable"
@@ -93,64 +108,74 @@ def _changed(value: JSON, id: str, changes: Mapping[str, JSON]) -> JSON:
 
 # In the text
 
+Edit = tuple[int, int, str]
+"""What stands between two offsets is replaced by these words."""
 
-def _spliced(runbook: Runbook, block: Node, changes: Mapping[str, JSON]) -> str | None:
-    """The source with these members of the block replaced; None where they have no place in it."""
-    edits: list[tuple[int, int, str]] = []
-    for key, value in changes.items():
-        found = _edits(runbook, block, key, value)
-        if found is None:
-            return None
-        edits += found
-    text = runbook.source
+
+def _spliced(runbook: Runbook, block: Node, changes: Mapping[str, JSON], *, is_behind: bool) -> str:
+    """The source with these members of the block replaced."""
+    edits = _edits(runbook, block, changes, is_behind=is_behind)
+    text, newline = runbook.source, "\r\n" if "\r\n" in runbook.source else "\n"
     for start, end, words in sorted(edits, reverse=True):
-        text = text[:start] + words + text[end:]
+        text = text[:start] + words.replace("\n", newline) + text[end:]
     return text
 
 
-def _edits(runbook: Runbook, owner: Node, key: str, value: JSON) -> list[tuple[int, int, str]] | None:
-    member = (owner.members or {}).get(key)
-    if member is None:
-        return None
-    node = member.node
-    told = as_object(value)
-    if runbook.form == "atrb" and told and node.members and told.keys() >= node.members.keys():
-        return _inner_edits(runbook, node, told)
-    if runbook.form == "json":
-        return [
-            (node.start, node.end, _padded(json.dumps(value, indent=2, ensure_ascii=False), _margin(runbook, node)))
-        ]
-    if owner.is_flow:
-        return None
-    return [(member.start, node.end, _pair(runbook, key, value, member.start))]
-
-
-def _inner_edits(runbook: Runbook, node: Node, value: Mapping[str, JSON]) -> list[tuple[int, int, str]] | None:
-    """Only those members of a mapping that differ, and the new ones behind its last."""
-    assert node.members is not None
-    if node.is_flow:
-        return None
-    edits: list[tuple[int, int, str]] = []
-    for key, member in node.members.items():
-        if plain(member.node) != value[key]:
-            edits.append((member.start, member.node.end, _pair(runbook, key, value[key], member.start)))
-    last = list(node.members.values())[-1]
-    added = [_pair(runbook, key, value[key], last.start) for key in value if key not in node.members]
-    if added:
-        margin = " " * _column(runbook.source, last.start)
-        words = "".join(f"\n{margin}{pair}" for pair in added)
-        edits = [(start, end, text) for start, end, text in edits if start != last.start] + [
-            (
-                last.start,
-                last.node.end,
-                _last_text(edits, last.start, runbook.source[last.start : last.node.end]) + words,
-            )
-        ]
+def _edits(runbook: Runbook, owner: Node, told: Mapping[str, JSON], *, is_behind: bool) -> list[Edit]:
+    """Those of its members that differ, and the new ones at its end: behind its last one, or before that."""
+    members = owner.members or {}
+    edits: list[Edit] = []
+    for key, member in members.items():
+        if key in told and plain(member.node) != told[key]:
+            edits += _edits_of(runbook, owner, member, key, told[key], is_behind=is_behind)
+    added = [(key, value) for key, value in told.items() if key not in members]
+    if added and members:
+        last = list(members.values())[-1]
+        edits.append(_addition(runbook, owner, last, added, is_behind=is_behind))
     return edits
 
 
-def _last_text(edits: list[tuple[int, int, str]], start: int, former: str) -> str:
-    return next((text for begun, _, text in edits if begun == start), former)
+def _edits_of(runbook: Runbook, owner: Node, member: Member, key: str, value: JSON, *, is_behind: bool) -> list[Edit]:
+    node, told = member.node, as_object(value)
+    if runbook.form == "json":
+        return [(node.start, node.end, _padded(_json(value, 2), _margin(runbook, node)))]
+    if owner.is_flow:
+        # What is written as JSON is stays so.
+        return [(node.start, node.end, _json(value))]
+    if told and node.members and not node.is_flow and told.keys() >= node.members.keys():
+        return _edits(runbook, node, told, is_behind=is_behind)
+    words, rest = _pair(runbook, key, value, member.start), _rest(runbook.source, node.end)
+    if "\n" in words:
+        # Behind several lines a remark would be a part of them. It stands behind the first.
+        first, others = words.split("\n", 1)
+        words = f"{first}{rest.rstrip()}\n{others}"
+        return [(member.start, node.end + len(rest), words)]
+    return [(member.start, node.end, words)]
+
+
+def _addition(
+    runbook: Runbook, owner: Node, last: Member, added: Sequence[tuple[str, JSON]], *, is_behind: bool
+) -> Edit:
+    if runbook.form == "json" or owner.is_flow:
+        place = last.node.end if is_behind else last.start
+        words = ", ".join(f"{json.dumps(key, ensure_ascii=False)}: {_json(value)}" for key, value in added)
+        return place, place, f", {words}" if is_behind else f"{words}, "
+    margin = " " * _column(runbook.source, last.start)
+    pairs = [_pair(runbook, key, value, last.start) for key, value in added]
+    if not is_behind:
+        return last.start, last.start, "".join(f"{pair}\n{margin}" for pair in pairs)
+    place = last.node.end + len(_rest(runbook.source, last.node.end))
+    return place, place, "".join(f"\n{margin}{pair}" for pair in pairs)
+
+
+def _rest(text: str, end: int) -> str:
+    """What stands behind a value on its last line, where that is blank or a remark."""
+    found = _REST.match(text, end)
+    return found[0] if found else ""
+
+
+def _json(value: JSON, indent: int | None = None) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=False)
 
 
 def _pair(runbook: Runbook, key: str, value: JSON, start: int) -> str:
