@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from tests.http.scenes import MAIL, mail, refused
 from tests.http.site import Got, Person, site
 
-from pollux.core.messages import Blob, Message, Text
+from pollux.core.messages import Blob, Message, Text, Usage
+from pollux.core.profile import Limits, Profile
 from pollux.emulator import run_emulator
 from pollux.engine.model import ModelRequest
+from pollux.http import attachments
 from pollux.http.attachments import LARGEST, LARGEST_TOGETHER
 from pollux.providers.gemini import GeminiProvider
 from pollux.providers.scripted import Answer
@@ -134,6 +137,36 @@ async def test_too_much_is_refused_with_413(tmp_path: Path):
         assert (await ask(here.ada, full, rest)).body["summary"] == "Long."
         # Other routes take as much as before.
         refused(await here.ada.post("/api/agent/approvals/resolve", {"feedback": "x" * (2 << 20)}), 413, "too_large")
+
+
+async def test_a_conversation_takes_no_more_files_than_a_model_takes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(attachments, "LARGEST_IN_THREAD", 1_000)
+    profiles = {"default": Profile(limits=Limits(model_calls=3, compress_at=800))}
+    long = replace(reply("Long."), usage=Usage(900, 1))
+    steps = [*[reply("Seen.")] * 12, long, reply("A summary."), reply("A summary."), *[reply("Seen.")] * 3]
+    async with site(tmp_path, model(*steps), profiles=profiles) as here:
+
+        async def add(size: int, thread: str, key: str = "") -> Got:
+            body = {"prompt": "And this?", "attachments": [file(b"a" * size, "a.txt", "text/plain")]}
+            headers = {"Idempotency-Key": key} if key else None
+            return await here.ada.post(RUN, body | ({"threadId": thread} if thread else {}), headers)
+
+        thread: str = (await add(500, "")).body["threadId"]
+        for _ in range(10):
+            await here.ada.run("go on", threadId=thread)
+        assert (await add(500, thread, "the second")).status == 200
+        error = refused(await add(1, thread), 413, "too_large")
+        assert "1000 bytes" in error["message"] and "new conversation" in error["message"]
+        # It goes on without files, elsewhere with them, and what was taken before was taken.
+        assert (await add(500, thread, "the second")).status == 200
+        swapped = {"prompt": "What is this?", "threadId": thread, "attachments": [file(PNG)]}
+        refused(await here.bob.post(RUN, swapped), 404, "not_found")
+        await here.ada.run("Without.", threadId=thread)
+        # What a summary stands for is not sent any more.
+        await here.ada.run("Shortened.", threadId=thread)
+        assert (await add(500, thread)).status == 200
 
 
 async def test_a_key_stands_for_the_files_too(tmp_path: Path):

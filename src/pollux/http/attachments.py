@@ -11,8 +11,9 @@ from starlette.responses import Response
 from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import NotFound, ValidationError
-from pollux.core.ids import ThreadId
+from pollux.core.ids import ThreadId, UserId
 from pollux.core.messages import Blob, FileRef, Message
+from pollux.engine.queries import Queries
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import AttachmentBody, AttachmentView
 
@@ -20,6 +21,9 @@ LARGEST: Final = 5 << 20
 LARGEST_TOGETHER: Final = 8 << 20
 LARGEST_BODY: Final = 12 << 20
 """Of a request: all files in base64, and the prompt."""
+LARGEST_IN_THREAD: Final = 14 << 20
+"""Of a conversation: its files go to the model with every prompt, in base64, and Gemini takes 20 MB at once."""
+FEW: Final = 10
 SIGNATURES: Final = {
     "image/png": b"\x89PNG\r\n\x1a\n",
     "image/jpeg": b"\xff\xd8\xff",
@@ -42,6 +46,25 @@ def blobs_of(given: Sequence[AttachmentBody]) -> list[Blob]:
     if together > LARGEST_TOGETHER:
         raise _too_large(f"the attachments together hold {together} bytes; at most {LARGEST_TOGETHER} are taken")
     return found
+
+
+async def check_room(queries: Queries, thread_id: ThreadId, user: UserId, more: Sequence[Blob]) -> None:
+    """Whether the model could still be given all files of the conversation. Raises HttpError.
+
+    Otherwise it would refuse this prompt and whatever is said there after it.
+    """
+    thread = await queries.thread(thread_id, user)
+    number = thread.compressed.upto if thread.compressed else 0
+    together = sum(len(blob.data) for blob in more)
+    while together <= LARGEST_IN_THREAD and number < thread.head:
+        found = await queries.messages(thread_id, user, after=number, limit=FEW)
+        together += sum(len(part.data) for message in found for part in message.parts if isinstance(part, Blob))
+        number += FEW
+    if together > LARGEST_IN_THREAD:
+        raise _too_large(
+            f"the files of this conversation would hold more than {LARGEST_IN_THREAD} bytes together, and all of them"
+            " go to the model each time. Begin a new conversation"
+        )
 
 
 def attachment_views(number: int, message: Message) -> list[AttachmentView]:

@@ -18,7 +18,7 @@ from pollux.core.messages import user
 from pollux.core.run import Run, run_of
 from pollux.core.thread import title_of
 from pollux.engine.engine import Start
-from pollux.http.attachments import blobs_of
+from pollux.http.attachments import blobs_of, check_room
 from pollux.http.follow import told
 from pollux.http.idempotency import begin_once
 from pollux.http.runtime import Runtime
@@ -138,8 +138,9 @@ async def begin(runtime: Runtime, call: Call) -> Run:
         raise ValidationError("prompt must hold more than blanks")
     if body.profile in runtime.kept:
         raise NotFound(f"there is no profile {body.profile!r}")
+    blobs = blobs_of(body.attachments or ())
     start = Start(
-        user(body.prompt, *blobs_of(body.attachments)) if body.attachments else body.prompt,
+        user(body.prompt, *blobs) if blobs else body.prompt,
         user=call.user,
         thread_id=ThreadId(body.thread_id) if body.thread_id else None,
         profile=body.profile,
@@ -151,6 +152,8 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     )
 
     async def fresh() -> Start:
+        if blobs and start.thread_id is not None:
+            await check_room(runtime.engine.queries, start.thread_id, call.user, blobs)
         if runtime.budget is None:
             return start
         return replace(start, limits=await runtime.budget.limits_for(call.user, body.profile))
