@@ -103,6 +103,7 @@ def test_the_console_is_for_its_own_pages_alone(folder: Path, client: TestClient
     (folder / "console").mkdir()
     (folder / "console/index.html").write_text("<!doctype html>")
     answer = client.get("/console", headers={"accept-encoding": "identity"})
+    assert client.get("/console/").text == answer.text
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert "access-control-allow-origin" not in answer.headers

@@ -46,7 +46,8 @@ class Asset:
 
 PATHS: Final = {
     **{f"/{name}": Asset(name, SCRIPT, OPEN) for name in ("pollux.js", "automation.js", "automation.mjs")},
-    "/console": Asset("console/index.html", "text/html; charset=utf-8", OURS),
+    # People type it either way, and a page that asks for a token beats an answer that does.
+    **{path: Asset("console/index.html", "text/html; charset=utf-8", OURS) for path in ("/console", "/console/")},
     "/console/console.js": Asset("console/console.js", SCRIPT, OURS),
     "/console/console.css": Asset("console/console.css", "text/css; charset=utf-8", OURS),
     "/console/icon.svg": Asset("console/icon.svg", "image/svg+xml", OURS),
