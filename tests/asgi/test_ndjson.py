@@ -70,7 +70,7 @@ async def test_lines_leave_one_by_one_with_the_headers_of_a_stream():
     await client.read(Lines(source.lines()))
     start, *bodies = client.messages
     headers = dict(start["headers"])
-    assert (headers[b"content-type"], headers[b"cache-control"]) == (NDJSON.encode(), b"no-cache, no-transform")
+    assert (headers[b"content-type"], headers[b"cache-control"]) == (NDJSON.encode(), b"no-store, no-transform")
     assert [(body["body"], body["more_body"]) for body in bodies] == [
         (b"1\n", True), (b"2\n", True), (b"3\n", True), (b"", False)
     ]  # fmt: skip

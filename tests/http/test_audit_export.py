@@ -30,6 +30,7 @@ async def exported(person: Person, query: str = "") -> list[dict[str, Any]]:
     got = await person.get(f"{EXPORT}{query}")
     assert got.status == 200, got
     assert got.headers["content-disposition"] == 'attachment; filename="pollux-audit.jsonl"'
+    assert "no-store" in got.headers["cache-control"]
     return [json.loads(line) for line in got.body.splitlines()]
 
 

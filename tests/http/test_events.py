@@ -67,7 +67,7 @@ async def test_the_journal_is_followed_live_until_the_run_has_ended(tmp_path: Pa
         run_id = (await only_run(here.ada))["runId"]
         async with here.ada.open("GET", f"/api/agent/runs/{run_id}/events") as response:
             assert response.headers["content-type"] == "application/x-ndjson; charset=utf-8"
-            assert response.headers["cache-control"] == "no-cache, no-transform"
+            assert response.headers["cache-control"] == "no-store, no-transform"
             seen = [json.loads(await response.content.readline())["type"] for _ in range(3)]
             assert seen == ["RunStarted", "RunClaimed", "ModelCalled"]
             step.let_go.set()
@@ -114,7 +114,7 @@ async def test_server_sent_events_carry_the_number_as_their_id(tmp_path: Path):
         path, accept = f"/api/agent/runs/{run_id}/events", {"Accept": "text/event-stream"}
         got = await here.ada.get(path, accept)
         assert got.headers["content-type"] == "text/event-stream; charset=utf-8"
-        assert got.headers["cache-control"] == "no-cache, no-transform"
+        assert got.headers["cache-control"] == "no-store, no-transform"
         events = sent_events(got.body.decode())
         assert [int(event["id"]) for event in events] == [line["seq"] for line in whole]
         assert [event["event"] for event in events] == [line["type"] for line in whole]

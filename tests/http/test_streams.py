@@ -68,7 +68,7 @@ async def test_a_stream_has_the_headers_that_keep_it_one(tmp_path: Path):
         await response.read()
     assert response.status == 200
     assert response.headers["content-type"] == "application/x-ndjson; charset=utf-8"
-    assert response.headers["cache-control"] == "no-cache, no-transform"
+    assert response.headers["cache-control"] == "no-store, no-transform"
     assert "content-length" not in response.headers
 
 

@@ -32,7 +32,8 @@ class Lines:
         """Since when a line waits for its reader, if one does."""
         self._headers = {
             "content-type": media_type,
-            "cache-control": "no-cache, no-transform",
+            # Nobody keeps it, like any other answer, and nobody compresses it on the way: that would hold lines back.
+            "cache-control": "no-store, no-transform",
             # For proxies that would otherwise wait until they have more.
             "x-accel-buffering": "no",
             **(headers or {}),
