@@ -10,6 +10,7 @@ import pytest
 from tests.http.scenes import MAIL, mail, refused
 from tests.http.site import Got, Person, site
 
+from pollux.core.ids import UserId
 from pollux.core.messages import Blob, Message, Text, Usage
 from pollux.core.profile import Limits, Profile
 from pollux.emulator import run_emulator
@@ -91,6 +92,10 @@ async def test_the_journal_tells_a_file_by_name_and_size(tmp_path: Path):
 async def test_an_approval_says_that_what_is_asked_may_come_from_a_file(tmp_path: Path):
     async with site(tmp_path, model(call("send_mail", MAIL)), tools=[mail()]) as here:
         run = (await ask(here.ada, file(PNG))).body
+        # A list of questions holds no files: they would all be held at once.
+        (question,) = await here.engine.queries.approvals(UserId("ada"))
+        assert question.run.messages[0].parts == (Text("What is this?"),)
+        assert (await here.ada.get("/api/agent/approvals/pending")).body["items"][0]["prompt"] == "What is this?"
     assert run["approvals"][0]["provenance"] == ["attachment", "user"]
 
 

@@ -1,12 +1,13 @@
 """Questions about what is stored. Every one carries the owner; somebody else's things look like unknown ones."""
 
 from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pollux.core.errors import NotFound, TooNew
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
-from pollux.core.messages import JSON, Message
+from pollux.core.messages import JSON, Blob, Message
 from pollux.core.policy import Grant
 from pollux.core.run import Action, ApprovalStatus, Ending, Run, RunStatus, run_of
 from pollux.core.thread import Thread
@@ -20,7 +21,10 @@ MOST_RUNS: Final = 10_000
 
 @frozen
 class Question:
-    """What a person is asked: an approval, or what became of an action. The action, and the run it belongs to."""
+    """What a person is asked: an approval, or what became of an action. The action, and the run it belongs to.
+
+    Without the files that came with the prompt: a list of questions would hold all of them at once.
+    """
 
     run: Run
     action: Action
@@ -95,7 +99,7 @@ class Queries:
                 continue
             action = run.action_of_approval(row.approval_id) if run else None
             if run and action:
-                found.append(Question(run, action))
+                found.append(Question(_without_files(run), action))
         return found
 
     async def waiting(self, user: UserId, *, most: int) -> int:
@@ -180,7 +184,7 @@ class Queries:
         if seen not in ids:
             return None
         older = ids[: ids.index(seen)]
-        return [Question(run, action) for action in unknown_in(run) if action.id in older]
+        return [Question(_without_files(run), action) for action in unknown_in(run) if action.id in older]
 
     async def _unknown_in(self, run_id: RunId) -> list[Question]:
         try:
@@ -188,7 +192,17 @@ class Queries:
         except (NotFound, TooNew):
             # Its thread was erased: nobody can say any more what it was about. Or only a newer process can.
             return []
-        return [Question(run, action) for action in unknown_in(run)] if run else []
+        return [Question(_without_files(run), action) for action in unknown_in(run)] if run else []
+
+
+def _without_files(run: Run) -> Run:
+    if not any(isinstance(part, Blob) for message in run.messages for part in message.parts):
+        return run
+    return replace(run, messages=tuple(_words(message) for message in run.messages))
+
+
+def _words(message: Message) -> Message:
+    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Blob)), native=None)
 
 
 def told_by(run: Run) -> dict[str, JSON]:

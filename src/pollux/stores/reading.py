@@ -38,6 +38,16 @@ _USAGE = f"""
 """
 
 
+# The length of a body stands before it: one that is too much is not read.
+_WEIGHED = "length(body), CASE WHEN length(body) <= ? THEN body END"
+ANY = sys.maxsize
+"""As many bytes as there are."""
+
+
+class Heavy(Exception):
+    """What was asked for holds more bytes than the one who asked would take."""
+
+
 class Readers:
     """Connections for reading, lent to one question at a time, from any thread."""
 
@@ -152,25 +162,25 @@ def run_head(db: Db, run_id: str) -> tuple[str, int] | None:
     return db.execute("SELECT thread_id, version FROM runs WHERE run_id = ?", (run_id,)).fetchone()
 
 
-def journal(db: Db, run_id: str, thread_id: str, after: int) -> list[Recorded]:
-    """A run's events with a higher number."""
-    events = _events(db, rows.run_stream(run_id), thread_id, after)
+def journal(db: Db, run_id: str, thread_id: str, after: int, most: int = ANY) -> list[Recorded]:
+    """A run's events with a higher number. Raises Heavy where what was said in them is more than `most` bytes."""
+    events = _events(db, rows.run_stream(run_id), thread_id, after, most)
     return [Recorded(seq, cast("Event", event)) for seq, event in events]
 
 
 def thread_journal(db: Db, thread_id: str) -> list[ThreadEvent]:
     """A thread's own events."""
-    return [cast("ThreadEvent", event) for _, event in _events(db, rows.thread_stream(thread_id), thread_id, 0)]
+    return [cast("ThreadEvent", event) for _, event in _events(db, rows.thread_stream(thread_id), thread_id, 0, ANY)]
 
 
-def messages(db: Db, thread_id: str, after: int, limit: int | None) -> list[Message]:
-    """A thread's messages with a higher number, the first so many or all."""
+def messages(db: Db, thread_id: str, after: int, limit: int | None, most: int = ANY) -> list[Message]:
+    """A thread's messages with a higher number, the first so many or all. Raises Heavy above `most` bytes."""
     found = db.execute(
-        "SELECT body FROM messages LEFT JOIN content USING (thread_id, digest)"
+        f"SELECT {_WEIGHED} FROM messages LEFT JOIN content USING (thread_id, digest)"
         " WHERE thread_id = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (thread_id, after, -1 if limit is None else limit),
+        (most, thread_id, after, -1 if limit is None else limit),
     )
-    return [_message(body) for (body,) in found]
+    return [_message(body) for body in _light(found, most)]
 
 
 def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
@@ -244,18 +254,29 @@ def highest_entry(db: Db) -> int | None:
     return found[0] if found else None
 
 
-def _events(db: Db, stream: str, thread_id: str, after: int) -> list[tuple[int, Event | ThreadEvent]]:
+def _events(db: Db, stream: str, thread_id: str, after: int, most: int) -> list[tuple[int, Event | ThreadEvent]]:
     found = db.execute(
         "SELECT seq, kind, v, facts FROM events WHERE stream = ? AND seq > ? ORDER BY seq", (stream, after)
     ).fetchall()
-    contents = _contents(db, thread_id, {digest for row in found for digest in references(row[3])})
+    contents = _contents(db, thread_id, [*{digest for row in found for digest in references(row[3])}], most)
     return [(seq, decode(kind, version, facts, contents)) for seq, kind, version, facts in found]
 
 
-def _contents(db: Db, thread_id: str, digests: Iterable[str]) -> dict[str, bytes]:
-    statement = "SELECT body FROM content WHERE thread_id = ? AND digest = ?"
-    found = ((digest, db.execute(statement, (thread_id, digest)).fetchone()) for digest in digests)
-    return {digest: row[0] for digest, row in found if row}
+def _contents(db: Db, thread_id: str, digests: Sequence[str], most: int) -> dict[str, bytes]:
+    statement = f"SELECT {_WEIGHED} FROM content WHERE thread_id = ? AND digest = ?"
+    found = (db.execute(statement, (most, thread_id, digest)).fetchone() or (0, None) for digest in digests)
+    bodies = zip(digests, _light(found, most), strict=True)
+    return {digest: body for digest, body in bodies if body is not None}
+
+
+def _light(found: Iterable[tuple[int | None, bytes | None]], most: int) -> Iterable[bytes | None]:
+    """The bodies, as long as all together are not too much."""
+    weight = 0
+    for length, body in found:
+        weight += length or 0
+        if weight > most:
+            raise Heavy
+        yield body
 
 
 def _message(body: bytes | None) -> Message:

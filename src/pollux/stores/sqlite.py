@@ -8,6 +8,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,6 +49,8 @@ POLL_SECONDS = 0.05
 ERASURE_TRIES = 200
 SHORT = 64
 """So many rows are read and decoded at once in the calling thread: well under a millisecond."""
+LIGHT = 1 << 18
+"""And so many bytes of what was said."""
 
 T = TypeVar("T")
 Db = sqlite3.Connection
@@ -115,8 +118,8 @@ class SqliteStore:
         if found is None:
             return ()
         thread_id, version = found
-        return await self._reading(
-            lambda db: reading.journal(db, run_id, thread_id, after), is_short=version - after <= SHORT
+        return await self._weighing(
+            lambda db, most: reading.journal(db, run_id, thread_id, after, most), is_short=version - after <= SHORT
         )
 
     async def thread(self, thread_id: ThreadId) -> Thread | None:
@@ -130,8 +133,9 @@ class SqliteStore:
         thread = await self.thread(thread_id)
         if thread is None or thread.erased:
             return ()
-        return await self._reading(
-            lambda db: reading.messages(db, thread_id, after, limit), is_short=thread.head - after <= SHORT
+        return await self._weighing(
+            lambda db, most: reading.messages(db, thread_id, after, limit, most),
+            is_short=min(thread.head - after, thread.head if limit is None else limit) <= SHORT,
         )
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
@@ -313,6 +317,13 @@ class SqliteStore:
 
     async def _reading(self, ask: Callable[[Db], T], *, is_short: bool) -> T:
         return self._read(ask) if is_short else await asyncio.to_thread(self._read, ask)
+
+    async def _weighing(self, ask: Callable[[Db, int], T], *, is_short: bool) -> T:
+        """As above, for what may have files with it: a few rows can hold megabytes."""
+        if is_short:
+            with suppress(reading.Heavy):
+                return self._read(lambda db: ask(db, LIGHT))
+        return await asyncio.to_thread(self._read, lambda db: ask(db, reading.ANY))
 
     async def _listing(self, page: Page, limit: int, before: str | None) -> list[tuple[Any, ...]]:
         return await self._reading(lambda db: page.read(db, limit, before), is_short=limit <= SHORT)
