@@ -72,7 +72,9 @@ class Shelf:
         found: list[Path] = []
         for directory, folders, names in os.walk(self.folder):
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
-            found += [Path(directory, name) for name in sorted(names) if name.endswith(SUFFIXES)]
+            # What an editor keeps beside a document begins with a dot too.
+            shown = (name for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith("."))
+            found += [Path(directory, name) for name in shown]
             if len(found) >= MOST:
                 break
         return [path for path in found[:MOST] if self._is_inside(path)]

@@ -46,7 +46,7 @@ async def test_the_folder_is_listed_by_path_with_what_is_wrong(tmp_path: Path):
         put(folder, "b.atrb", document(script("one", "true"), block("runbook-link", "odd"), name="Second"))
         put(folder, "a/deep.runbook.json", document(script("one", "true"), name="First"))
         put(folder, "c.atrb", "content: [")
-        for other in ("notes.txt", ".hidden/d.atrb", "node_modules/e.atrb"):
+        for other in ("notes.txt", ".hidden/d.atrb", "node_modules/e.atrb", ".b.atrb"):
             put(folder, other, document())
         whole = (await here.ada.get("/api/runbooks")).body
         first = (await here.ada.get("/api/runbooks?limit=2")).body
