@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from hashlib import sha256
 
 import pytest
@@ -59,6 +60,20 @@ async def test_a_changed_audit_is_named_line_by_line_and_is_an_error(place: Plac
     assert "tampered with" in done.stderr
     report = place.pollux("audit", "verify", "--json")
     assert (report.returncode, json.loads(report.stdout)["valid"]) == (1, False)
+
+
+@pytest.mark.parametrize("change", ["at = 'x'", "at = 9e999", "tool_name = x'ff'", "by = CAST(x'ff' AS TEXT)"])
+async def test_a_value_of_another_kind_takes_no_entry_away(place: Place, change: str):
+    await place.waiting()
+    before = place.data("audit", "list", "--json")["items"]
+    with closing(sqlite3.connect(place.store)) as db:
+        db.execute("DROP TRIGGER audit_refuses_update")
+        db.execute(f"UPDATE audit SET {change} WHERE seq = 1")
+        db.commit()
+    for words in (("list",), ("export",)):
+        done = place.pollux("audit", *words)
+        assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", len(before))
+    assert "update: entry 1 changed" in place.pollux("audit", "verify").stdout
 
 
 async def test_anyone_can_check_the_chain_of_an_export(place: Place):

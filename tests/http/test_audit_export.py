@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,22 @@ async def test_everything_of_a_user_is_given_oldest_first_however_much_it_is(
         assert [each["user"] for each in told] == ["ada"] * 50
         assert [each["seq"] for each in told] == sorted(each["seq"] for each in told)
         assert told[-1] == (await here.ada.get(f"{AUDIT}?limit=1")).body["items"][0]
+
+
+@pytest.mark.parametrize("value", ["'x'", "1e300", "9e999", "-1e12", "x'ff'"])
+async def test_a_time_that_is_none_hides_no_entry(tmp_path: Path, value: str):
+    async with site(tmp_path, model(), store=SqliteStore(tmp_path / "pollux.db", key=b"k" * 32)) as here:
+        facts = tuple(AuditFact(1_000.0, "started", "ada", run_id="run_x", started_at=1_000.0) for _ in range(3))
+        await here.engine._store.commit(Change(audit=facts))  # pyright: ignore[reportPrivateUsage]
+        with closing(sqlite3.connect(tmp_path / "pollux.db")) as db:
+            db.execute("DROP TRIGGER audit_refuses_update")
+            db.execute(f"UPDATE audit SET at = {value}, started_at = {value} WHERE seq = 2")
+            db.commit()
+        assert await seqs(here.ada) == [3, 2, 1]
+        assert [each["seq"] for each in await exported(here.ada)] == [1, 2, 3]
+        assert len((await here.ada.get(f"{EXPORT}?format=csv")).body.splitlines()) == 4
+        verified = (await here.ada.get(f"{AUDIT}/verify")).body
+        assert not verified["valid"] and "update: entry 2 changed after being written" in verified["problems"]
 
 
 async def test_a_table_holds_nothing_that_a_spreadsheet_would_work_out(tmp_path: Path):

@@ -37,6 +37,18 @@ async def test_an_update_is_named(place: Path):
     assert await _problems(place) == ["update: entry 3 changed after being written"]
 
 
+@pytest.mark.parametrize("column", ["at", "tool_name", "previous", "hash", "seal"])
+@pytest.mark.parametrize("value", ["9e999", "-9e999", "x'00ff'", "CAST(x'ff' AS TEXT)", "'é'", "42"])
+async def test_a_value_of_another_kind_is_named_and_hides_no_other_entry(place: Path, column: str, value: str):
+    _attack(place, lambda db: db.execute(f"UPDATE audit SET {column} = {value} WHERE seq = 3"))
+    (problem,) = [each for each in await _problems(place) if "entry 3" in each]
+    assert problem.startswith("forge: " if column == "seal" else ("update: ", "replace: "))
+    store = _store(place)
+    await store.open()
+    assert [entry.seq for entry in await store.audit()] == list(range(1, 9))
+    await store.close()
+
+
 async def test_a_delete_is_named(place: Path):
     _attack(place, lambda db: db.execute("DELETE FROM audit WHERE seq IN (3, 4)"))
     assert await _problems(place) == ["delete: entries 3 to 4 missing"]

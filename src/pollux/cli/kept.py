@@ -204,8 +204,11 @@ def json_text(value: Any, *, indent: int | None = None) -> str:
     return "".join(map(_harmless, text))
 
 
-def moment(at: float) -> str:
+def moment(at: object) -> str:
     """A moment for people, in UTC."""
+    if not isinstance(at, float | int):
+        # Somebody else put it there.
+        return str(at)[:40]
     try:
         return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):

@@ -127,8 +127,16 @@ def _instant(name: str, text: str | None) -> Instant | None:
 def _view(entry: AuditEntry) -> AuditView:
     facts = {name: getattr(entry, name) for name in FIELDS}
     for name in ("at", "started_at", "ended_at"):
-        facts[name] = None if facts[name] is None else moment(facts[name])
+        facts[name] = None if facts[name] is None else _moment(facts[name])
     return AuditView(**facts)
+
+
+def _moment(at: Any) -> str:
+    """A time as it is told. One that is none was put there by somebody else, and hides no other entry."""
+    try:
+        return moment(at)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return str(at)[:40]
 
 
 def _seq(before: str | None) -> int | None:

@@ -10,10 +10,13 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from math import isfinite
+from typing import Any
 
 import msgspec
 
 from pollux.core.canonical import canonical
+from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.engine.ports import GENESIS, AuditEntry, AuditFact
 
@@ -47,14 +50,27 @@ def chained(facts: Iterable[AuditFact], tip: Tip, key: bytes) -> Iterator[Kept]:
         tip = Tip(tip.seq + 1, own)
 
 
+def entry_of(row: Iterable[Any]) -> AuditEntry:
+    """The entry of a row, for those who read it. What no entry can hold is told as text: somebody else put it there."""
+    return AuditEntry(*map(_told, row))
+
+
 def hash_of(entry: AuditEntry) -> str:
-    """What the entry's hash must be."""
-    return _hash({name: getattr(entry, name) for name in _HASHED})
+    """What the entry's hash must be; nothing where it holds what no entry can, like a number without an end."""
+    try:
+        return _hash({name: getattr(entry, name) for name in _HASHED})
+    except ValidationError:
+        return ""
 
 
 def seal_of(own: str, key: bytes) -> str:
     """The mark that only the holder of the key can put on a hash."""
     return hmac.digest(key, b"pollux.entry:" + own.encode(), "sha256").hex()
+
+
+def _told(value: Any) -> Any:
+    is_plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+    return value if is_plain else str(value)
 
 
 def _input_hash(arguments: bytes, key: bytes) -> str:

@@ -18,7 +18,7 @@ from pollux.core.thread import ThreadEvent
 from pollux.engine.glance import DayUsage
 from pollux.engine.ports import AuditEntry, AuditFilter, Recorded, RunRow
 from pollux.stores import rows
-from pollux.stores.audit import Kept
+from pollux.stores.audit import Kept, entry_of
 from pollux.stores.glances import BEGINNING, USED_BY_MODEL, beginning_of
 from pollux.stores.troubles import explained
 from pollux.wire.codec import Erased, decode, decode_message, references
@@ -146,7 +146,26 @@ class AuditPage:
             f"SELECT {', '.join(rows.AUDIT)} FROM audit WHERE {' AND '.join(condition for condition, _ in given)}"
             f" ORDER BY seq {'DESC' if self.newest_first else 'ASC'} LIMIT ?"
         )
-        return [AuditEntry(*row) for row in db.execute(statement, (*(value for _, value in given), limit))]
+        values = (*(value for _, value in given), limit)
+        return leniently(db, lambda: [entry_of(row) for row in db.execute(statement, values)])
+
+
+def leniently(db: Db, question: Callable[[], T]) -> T:
+    """The answer, also where the file holds text that is none: whoever put it there must not hide the rest by it."""
+    try:
+        return question()
+    except sqlite3.OperationalError as problem:
+        if "Could not decode" not in str(problem):
+            raise
+    db.text_factory = _replaced
+    try:
+        return question()
+    finally:
+        db.text_factory = str
+
+
+def _replaced(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def wanted(only: AuditFilter) -> Iterable[tuple[str, Any]]:

@@ -38,6 +38,7 @@ from pollux.engine.ports import (
     Recorded,
     RunRow,
 )
+from pollux.stores.audit import entry_of
 from pollux.stores.glances import BEGINNING, UNSURE, beginning_of
 from pollux.stores.heads import Heads
 from pollux.stores.postgres import erasure, listening, reading, verifying
@@ -254,7 +255,7 @@ class PostgresStore:
         only: AuditFilter = EVERYTHING,
     ) -> Sequence[AuditEntry]:
         asked = reading.audit(user, after, before, limit, newest_first=newest_first, only=only)
-        return [AuditEntry(*row) for row in await self._ask(asked, user=user)]
+        return [entry_of(row) for row in await self._ask(asked, user=user)]
 
     async def verify_audit(self) -> AuditReport:
         self._opened()
