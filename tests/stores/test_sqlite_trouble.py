@@ -54,6 +54,23 @@ async def test_a_full_disk_is_said_and_survived(small_disk: Path):
     await store.close()
 
 
+async def test_a_store_that_was_taken_away_acknowledges_nothing_until_it_is_back(tmp_path: Path):
+    store = store_at(tmp_path)
+    await store.open()
+    before = await Story("before").start(store)
+    path, elsewhere = tmp_path / "pollux.db", tmp_path / "elsewhere.db"
+    path.rename(elsewhere)
+    with pytest.raises(StoreError, match="moved, removed or replaced"):
+        await store.commit(Change())
+    path.touch()
+    with pytest.raises(StoreError, match="moved, removed or replaced"):
+        await Story("lost").start(store)
+    elsewhere.rename(path)
+    after = await Story("after").start(store)
+    assert {row.run_id for row in await store.runs(before.run.user)} == {before.run_id, after.run_id}
+    await store.close()
+
+
 async def test_text_that_cannot_be_written_fails_alone_and_harms_nobody_beside_it(tmp_path: Path):
     store = store_at(tmp_path)
     await store.open()

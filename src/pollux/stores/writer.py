@@ -70,6 +70,8 @@ class Writer(Generic[Item]):
         self._lock = lock
         self._queue: SimpleQueue[_Job[Item] | None] = SimpleQueue()
         self._db: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Which file the connection is to, whatever is called so by now."""
         self._log = 0
         self._room = LOG_BYTES
         self._ended: Callable[[], object] = _nobody_waits
@@ -190,6 +192,13 @@ class Writer(Generic[Item]):
     def _connected(self) -> sqlite3.Connection:
         if self._db is None:
             self._db = self._connect()
+            self._file = _file_at(self._path)
+        elif _file_at(self._path) != self._file:
+            # SQLite would go on writing to a file that nobody finds again: all of it would be acknowledged and lost.
+            raise StoreError(
+                f"expected the store {self._path} where it was opened, but it was moved, removed or replaced."
+                " Put it back, or start Pollux anew"
+            )
         return self._db
 
     def _recover(self, problem: sqlite3.Error) -> None:
@@ -259,6 +268,14 @@ def checkpoint(db: sqlite3.Connection, mode: Literal["RESTART", "TRUNCATE"] = "T
         return bool(db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()[0])
     finally:
         db.execute(f"PRAGMA busy_timeout = {patience}")
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _tell(jobs: Sequence[_Job[Any]]) -> None:
