@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from tests.stores.worker import store_at
 
 from pollux.core.errors import StoreError, ValidationError
 from pollux.core.ids import RunId
-from pollux.engine.ports import AuditFact, Change
+from pollux.engine.ports import NOTHING, AuditFact, Change
 from pollux.stores.filelock import FileLock
 from pollux.stores.sqlite import SqliteStore
 from pollux.testing.store_lab import Story
@@ -54,6 +55,22 @@ async def test_a_full_disk_is_said_and_survived(small_disk: Path):
     await store.close()
 
 
+async def test_whoever_asks_whether_a_full_disk_takes_writes_is_told_that_it_does_not(small_disk: Path):
+    store = store_at(small_disk)
+    await store.open()
+    await Story("before").start(store)
+    await store.commit(NOTHING)
+    filler = small_disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    with pytest.raises(StoreError, match="the disk is full"):
+        await store.commit(NOTHING)
+    filler.unlink()
+    await store.commit(NOTHING)
+    await store.close()
+
+
 async def test_a_store_that_was_taken_away_acknowledges_nothing_until_it_is_back(tmp_path: Path):
     store = store_at(tmp_path)
     await store.open()
@@ -61,7 +78,7 @@ async def test_a_store_that_was_taken_away_acknowledges_nothing_until_it_is_back
     path, elsewhere = tmp_path / "pollux.db", tmp_path / "elsewhere.db"
     path.rename(elsewhere)
     with pytest.raises(StoreError, match="moved, removed or replaced"):
-        await store.commit(Change())
+        await store.commit(NOTHING)
     path.touch()
     with pytest.raises(StoreError, match="moved, removed or replaced"):
         await Story("lost").start(store)

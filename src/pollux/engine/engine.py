@@ -47,7 +47,7 @@ from pollux.engine.feed import Item
 from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.model import Providers
 from pollux.engine.perform import plain
-from pollux.engine.ports import AuditFact, Change, Clock, Dispatcher, Ids, Store
+from pollux.engine.ports import NOTHING, AuditFact, Change, Clock, Dispatcher, Ids, Store
 from pollux.engine.queries import Queries, failure_code, told_by
 from pollux.engine.recovery import Recovery
 from pollux.engine.start import Start
@@ -131,7 +131,7 @@ class Engine:
         """See that the store takes writes. Raises StoreError."""
         try:
             async with asyncio.timeout(seconds):
-                await self._store.commit(Change())
+                await self._store.commit(NOTHING)
         except TimeoutError:
             raise StoreError(f"the store took no write within {seconds:g} seconds") from None
 

@@ -90,7 +90,8 @@ class Change:
     """One transaction: events with everything derived from them, all or nothing.
 
     `run.version` is the version after; a store refuses with Conflict unless the stream holds exactly
-    `run.version - len(events)` events, and likewise for the thread's own stream.
+    `run.version - len(events)` events, and likewise for the thread's own stream. One that holds nothing shows whether
+    the store takes writes.
     """
 
     run: Run | None = None
@@ -109,6 +110,7 @@ class Change:
     """What users entrust, by name, sealed; None takes it back."""
 
 
+NOTHING = Change()
 GENESIS = "0" * 64
 """What the first entry of an audit names as the one before it."""
 

@@ -15,7 +15,7 @@ from pollux.core.policy import Grant
 from pollux.core.run import Compressed, Run
 from pollux.core.thread import Thread
 from pollux.engine.glance import Glance, glance_of
-from pollux.engine.ports import ApprovalRow, AuditEntry, Change, RunRow
+from pollux.engine.ports import NOTHING, ApprovalRow, AuditEntry, Change, RunRow
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
 from pollux.stores.erasure import drop
@@ -59,6 +59,8 @@ _MOVE_THREAD = (
 )
 _KEEP_SECRET = "INSERT OR REPLACE INTO secrets (user, name, sealed) VALUES (?, ?, ?)"
 _DROP_SECRET = "DELETE FROM secrets WHERE user = ? AND name = ?"
+# Another value each time: the same one would not be written.
+_TOUCH = "INSERT INTO meta VALUES ('touched', '0') ON CONFLICT (name) DO UPDATE SET value = 1 - value"
 _GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ?"
 _GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
 _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
@@ -129,6 +131,10 @@ def _check_text(change: Change) -> None:
 def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     """Write a change inside the open transaction. Raises Conflict or ThreadBusy before anything is written."""
     change = prepared.change
+    if change == NOTHING:
+        # A transaction that writes nothing would find no full disk.
+        db.execute(_TOUCH)
+        return
     thread_id = rules.thread_of(change)
     stored = _standing(db, thread_id) if thread_id else None
     known = db.execute(_GET_RUN, (change.run.id,)).fetchone() if change.run else None
