@@ -322,3 +322,16 @@ async def test_answered_questions_can_be_listed_after_one_of_them_was_erased(lab
     kept = await approve(engine, await answer(engine))
     await engine.threads.erase(erased.thread_id, ADA, by=ADA)
     assert [found.run.id for found in await engine.queries.approvals(ADA, status=None)] == [kept.id]
+
+
+async def test_a_page_of_questions_is_full_as_long_as_there_are_more(lab: Lab):
+    steps = [step for _ in range(5) for step in (call("send_mail", TO_BOB), reply("Sent."))]
+    engine = await lab.engine(*steps, tools=[mail()])
+    answered = [await approve(engine, await answer(engine)) for _ in range(5)]
+    listed = [found.run for found in await engine.queries.approvals(ADA, status=None)]
+    assert len(listed) == len(answered)
+    # The newest are passed over, and a door that gets fewer than it asked for says that there are no more.
+    for run in listed[:3]:
+        await engine.threads.erase(run.thread_id, ADA, by=ADA)
+    found = await engine.queries.approvals(ADA, status=None, limit=2)
+    assert [question.run.id for question in found] == [run.id for run in listed[3:]]

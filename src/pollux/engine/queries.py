@@ -12,7 +12,7 @@ from pollux.core.policy import Grant
 from pollux.core.run import Action, ApprovalStatus, Ending, Run, RunStatus, run_of
 from pollux.core.thread import Thread
 from pollux.engine.glance import DayUsage, unknown_in
-from pollux.engine.ports import EVERYTHING, AuditEntry, AuditFilter, AuditReport, Recorded, RunRow, Store
+from pollux.engine.ports import EVERYTHING, ApprovalRow, AuditEntry, AuditFilter, AuditReport, Recorded, RunRow, Store
 
 PAGE: Final = 200
 MOST_RUNS: Final = 10_000
@@ -90,17 +90,14 @@ class Queries:
     ) -> Sequence[Question]:
         """Newest first. What is shown is read from the run itself: there is no second copy that could differ."""
         found: list[Question] = []
-        for row in await self._store.approvals(user, status=status, limit=limit, before=before):
-            try:
-                run = await self._store.run(row.run_id)
-            except (NotFound, TooNew):
-                # Its thread was erased: that there was a question is for the audit alone to tell. Or a newer process
-                # asks it: that one also knows what an answer would mean.
-                continue
-            action = run.action_of_approval(row.approval_id) if run else None
-            if run and action:
-                found.append(Question(_without_files(run), action))
-        return found
+        # As many as were asked for, whatever is passed over: a short page means that there are no more.
+        while len(found) < limit:
+            rows = await self._store.approvals(user, status=status, limit=limit, before=before)
+            found += [question for row in rows if (question := await self._question(row)) is not None]
+            if len(rows) < limit:
+                break
+            before = rows[-1].approval_id
+        return found[:limit]
 
     async def waiting(self, user: UserId, *, most: int) -> int:
         """How many questions wait for a person; there may be more than `most`."""
@@ -162,6 +159,16 @@ class Queries:
     def store_kind(self) -> str:
         """What remembers, for people."""
         return self._store.kind
+
+    async def _question(self, row: ApprovalRow) -> Question | None:
+        try:
+            run = await self._store.run(row.run_id)
+        except (NotFound, TooNew):
+            # Its thread was erased: that there was a question is for the audit alone to tell. Or a newer process asks
+            # it: that one also knows what an answer would mean.
+            return None
+        action = run.action_of_approval(row.approval_id) if run else None
+        return Question(_without_files(run), action) if run and action else None
 
     async def _unsure(self, user: UserId, before: str | None) -> AsyncGenerator[RunId]:
         """The runs that may hold an unknown outcome, newest first."""
