@@ -138,7 +138,7 @@ async def begin(runtime: Runtime, call: Call) -> Run:
         raise ValidationError("prompt must hold more than blanks")
     if body.profile in runtime.kept:
         raise NotFound(f"there is no profile {body.profile!r}")
-    blobs = blobs_of(body.attachments or ())
+    blobs = blobs_of(body.attachments) if body.attachments else []
     start = Start(
         user(body.prompt, *blobs) if blobs else body.prompt,
         user=call.user,
