@@ -13,7 +13,6 @@ import aiohttp
 import pytest
 from tests.cli.demos import MAIL, POLLUX, PROMPT, demo, environment, leftovers, running, survivors
 
-from pollux.cli.demo.place import port_or_free
 from pollux.emulator import run_emulator
 from pollux.service import GRACE_SECONDS
 
@@ -64,6 +63,16 @@ async def test_an_answer_in_the_console_is_heard_in_the_terminal(tmp_path: Path)
         await demo.hears("gmail_send returned")
         demo.says("add 2 and 3\n")
         await demo.hears("add returned 5")
+
+
+async def test_a_machine_without_a_home_has_a_demo_too(tmp_path: Path):
+    environ = {name: value for name, value in environment(tmp_path).items() if name != "HOME"}
+    done = subprocess.run(
+        [*POLLUX, "demo", "--port", "0"],
+        input="add 2 and 3\n", capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environ,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "add returned 5" in done.stdout
 
 
 async def test_with_a_key_the_service_that_it_is_for_is_asked_and_only_by_the_person(tmp_path: Path):
@@ -153,7 +162,28 @@ async def test_ports_that_are_taken_are_others_and_that_is_said(tmp_path: Path):
             told = await demo.hears("you> ")
             assert "Some of the usual ports are taken" in told
             assert not demo.url.endswith(f":{port}")
-        assert port_or_free(port) == 0
+
+
+async def test_two_that_want_the_same_port_both_open(tmp_path: Path):
+    port = _free_port()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    async with (
+        running(tmp_path / "one", "--port", str(port)) as first,
+        running(tmp_path / "two", "--port", str(port)) as second,
+    ):
+        # Both are at it at once: that the port was free a moment ago says nothing.
+        await asyncio.gather(first.hears("you> "), second.hears("you> "))
+        assert len({first.url, second.url}) == 2
+        for demo in (first, second):
+            assert (await demo.call("GET", "/api/google/status"))["connected"]
+
+
+async def test_a_port_that_is_meant_for_another_part_of_it_is_no_error(tmp_path: Path):
+    port, config = _free_port(), tmp_path / "own.toml"
+    config.write_text(f"[emulator]\ngemini_port = {port}\n")
+    async with running(tmp_path, "--port", str(port), POLLUX_CONFIG=str(config)) as demo:
+        assert "Some of the usual ports are taken" in await demo.hears("you> ")
 
 
 def test_a_port_that_is_none_is_refused(tmp_path: Path):
@@ -173,3 +203,9 @@ def test_the_version_is_told_without_opening_the_engine(tmp_path: Path):
     told = "import sys; from pollux.cli import main; main(['version']); print('asyncio' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]

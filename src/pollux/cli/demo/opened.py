@@ -9,7 +9,7 @@ from pathlib import Path
 from pollux.cli import demo_shop
 from pollux.cli.demo.caller import calling
 from pollux.cli.demo.chat import Chat
-from pollux.cli.demo.place import demo_settings, has_google, port_or_free
+from pollux.cli.demo.place import Ports, demo_settings, has_google
 from pollux.cli.demo.seeding import seed
 from pollux.cli.lines import StandardInput
 from pollux.config import Settings, read_settings
@@ -55,23 +55,28 @@ async def run(place: Path, *, port: int | None = None) -> int:
 @asynccontextmanager
 async def opened(place: Path, *, port: int | None = None) -> AsyncGenerator[Opened]:
     """Everything that is shown, until the block ends. With port 0 all ports are any that are free."""
-    own = read_settings(os.environ, cwd=Path.cwd())
-    wanted = [own.port if port is None else port, own.gemini_emulator_port, own.workspace_emulator_port]
-    ports = [0, 0, 0] if port == 0 else [port_or_free(each) for each in wanted]
+    # Nothing of it is kept, so it needs no home: machines without one can have a demo too.
+    own = read_settings({"HOME": str(place), **os.environ}, cwd=Path.cwd())
     async with AsyncExitStack() as stack:
-        model = await stack.enter_async_context(run_emulator(port=ports[1]))
-        workspace = await stack.enter_async_context(run_workspace(port=ports[2])) if has_google() else None
+        ports = Ports(stack, are_any=port == 0)
+        model = await ports.enter(lambda at: run_emulator(port=at), own.gemini_emulator_port)
+        workspace = (
+            await ports.enter(lambda at: run_workspace(port=at), own.workspace_emulator_port) if has_google() else None
+        )
         settings = demo_settings(place, model=model.url, workspace=workspace.url if workspace else None)
         await _seed(settings, workspace)
-        settings = _with_key(replace(settings, port=ports[0]), own)
-        shop, engine = await stack.enter_async_context(demo_shop.serving_shop(settings, grace=GRACE))
+        settings = _with_key(settings, own)
+        shop, engine = await ports.enter(
+            lambda at: demo_shop.serving_shop(replace(settings, port=at), grace=GRACE),
+            own.port if port is None else port,
+        )
         yield Opened(
             engine,
             shop.removesuffix(site.HOME),
             settings.home,
             f"{workspace.url}/outbox" if workspace else str(settings.home / "outbox.jsonl"),
             own.gemini_api_key is not None,
-            port != 0 and ports != wanted,
+            ports.moved,
             workspace is not None,
         )
 

@@ -1,17 +1,19 @@
 """Where the demo lives: a folder that goes with it, ports that are free, and settings of its own."""
 
 import shutil
-import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pollux.cli.demo_shop import shop_settings
-from pollux.config import Settings, read_settings
+from pollux.config import ConfigError, Settings, read_settings
 from pollux.config.sources import ConfigFile
 from pollux.core.redact import Secret
 
+T = TypeVar("T")
 RUNBOOKS: Final = Path(__file__).parent / "runbooks"
 INSTRUCTIONS: Final = "You are a helpful assistant. Use the tools where they fit."
 MAIL_BY_GOOGLE: Final = ("gmail_send", "calendar_event_create")
@@ -30,15 +32,24 @@ def _is_there(name: str) -> bool:
         return False
 
 
-def port_or_free(port: int) -> int:
-    """The port, or 0 where somebody has it: then any will do."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return 0
-    return port
+class Ports:
+    """Where each part listens: at the port that is written everywhere, or at any where somebody has that one."""
+
+    def __init__(self, stack: AsyncExitStack, *, are_any: bool) -> None:
+        self._stack = stack
+        self._are_any = are_any
+        self.moved = False
+        """Whether one was taken."""
+
+    async def enter(self, part: Callable[[int], AbstractAsyncContextManager[T]], port: int) -> T:
+        """A part that listens, until the stack is closed."""
+        if not self._are_any:
+            # Tried, and not looked at before: another demo may begin at the same moment, or a part of this one have it.
+            try:
+                return await self._stack.enter_async_context(part(port))
+            except (OSError, ConfigError):
+                self.moved = True
+        return await self._stack.enter_async_context(part(0))
 
 
 def demo_settings(place: Path, *, model: str, workspace: str | None, port: int = 0) -> Settings:
