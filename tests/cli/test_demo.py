@@ -65,6 +65,34 @@ async def test_an_answer_in_the_console_is_heard_in_the_terminal(tmp_path: Path)
         await demo.hears("add returned 5")
 
 
+async def test_a_conversation_that_goes_on_in_the_console_does_not_end_the_demo(tmp_path: Path):
+    async with running(tmp_path) as demo:
+        await demo.hears("you> ")
+        demo.says("add 2 and 3\n")
+        await demo.hears("add returned 5")
+        thread = (await demo.call("GET", "/api/agent/threads"))["items"][0]["id"]
+        run = await demo.call("POST", "/api/agent/run", {"prompt": MAIL, "threadId": thread})
+        demo.says("add 3 and 4\n")
+        await demo.hears("goes on in the console")
+        body = {"approvalId": run["approvals"][0]["id"], "decision": "reject"}
+        await demo.call("POST", "/api/agent/approvals/resolve", body)
+        demo.says("add 3 and 4\n")
+        await demo.hears("add returned 7")
+
+
+async def test_after_a_conversation_was_deleted_in_the_console_a_new_one_begins(tmp_path: Path):
+    async with running(tmp_path) as demo:
+        await demo.hears("you> ")
+        demo.says("add 2 and 3\n")
+        await demo.hears("add returned 5")
+        thread = (await demo.call("GET", "/api/agent/threads"))["items"][0]["id"]
+        await demo.call("DELETE", f"/api/agent/threads/{thread}")
+        demo.says("add 3 and 4\n")
+        await demo.hears("a new one begins")
+        demo.says("add 3 and 4\n")
+        await demo.hears("add returned 7")
+
+
 async def test_a_machine_without_a_home_has_a_demo_too(tmp_path: Path):
     environ = {name: value for name, value in environment(tmp_path).items() if name != "HOME"}
     done = subprocess.run(

@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from pollux.cli.lines import Lines
 from pollux.cli.shown import shown
-from pollux.core.errors import Misfit
+from pollux.core.errors import NotFound, PolluxError, ThreadBusy
 from pollux.core.events import ActionDecided, ActionStarted, RunCancelled, RunFailed
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.machine import pending, step
@@ -44,7 +44,9 @@ class Chat:
         self._say("\n")
 
     async def _answer(self, prompt: str) -> None:
-        run = await self._engine.start(Start(prompt, user=USER, thread_id=self._thread, door="cli", live=True))
+        run = await self._begun(prompt)
+        if run is None:
+            return
         self._thread = run.thread_id
         # Our own copy, folded from what we were shown: the question asked is about exactly that.
         known: Run | None = None
@@ -52,6 +54,19 @@ class Chat:
             known = await self._follow(run.id, known)
             await self._ask(known)
         self._say("\n")
+
+    async def _begun(self, prompt: str) -> Run | None:
+        """The run, or None where there can be none: the console has this conversation too, and may go on with it."""
+        try:
+            return await self._engine.start(Start(prompt, user=USER, thread_id=self._thread, door="cli", live=True))
+        except ThreadBusy:
+            self._say("  [this conversation goes on in the console: answer there first, or cancel what runs]\n")
+        except NotFound:
+            self._thread = None
+            self._say("  [this conversation was deleted in the console; say it again, and a new one begins]\n")
+        except PolluxError as problem:
+            self._say(f"  [{shown(str(problem))}]\n")
+        return None
 
     async def _follow(self, run_id: RunId, run: Run | None) -> Run:
         """Show what happens until the run ends or waits for an answer."""
@@ -103,8 +118,8 @@ class Chat:
                     scope="always" if always else None,
                     args_hash=action.args_hash,
                 )
-            except Misfit as misfit:
-                self._say(f"  [{misfit}]\n")
+            except PolluxError as problem:
+                self._say(f"  [{shown(str(problem))}]\n")
 
     async def _heard(self, run: Run, approval_id: str) -> tuple[bool, str | None]:
         """Whether the question is still open, and what the person here says to it."""
