@@ -138,7 +138,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path):
     process.stderr.close()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 async def test_a_signal_ends_it_without_a_word_and_nothing_is_left(tmp_path: Path, number: signal.Signals, code: int):
     async with running(tmp_path) as demo, aiohttp.ClientSession() as http:
         await demo.hears("you> ")
@@ -212,6 +212,15 @@ async def test_a_port_that_is_meant_for_another_part_of_it_is_no_error(tmp_path:
     config.write_text(f"[emulator]\ngemini_port = {port}\n")
     async with running(tmp_path, "--port", str(port), POLLUX_CONFIG=str(config)) as demo:
         assert "Some of the usual ports are taken" in await demo.hears("you> ")
+
+
+def test_a_machine_without_a_place_for_temporary_files_is_told_what_to_set(tmp_path: Path):
+    # Where nothing at all can be written, as in a container that is read-only.
+    nowhere = "import tempfile; tempfile._candidate_tempdir_list = lambda: ['/nowhere']; "
+    called = f"{nowhere}from pollux.cli import main; raise SystemExit(main(['demo']))"
+    done = subprocess.run([sys.executable, "-c", called], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "TMPDIR" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_port_that_is_none_is_refused(tmp_path: Path):

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -32,7 +33,7 @@ def test_it_is_played_to_the_end_and_every_step_is_told(tmp_path: Path):
     assert list(leftovers(tmp_path).iterdir()) == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 async def test_a_signal_ends_the_server_with_it(tmp_path: Path, number: signal.Signals, code: int):
     async with running(tmp_path, "--tour") as tour:
         async with asyncio.timeout(60):
@@ -40,6 +41,17 @@ async def test_a_signal_ends_the_server_with_it(tmp_path: Path, number: signal.S
                 await asyncio.sleep(0.01)
         assert await tour.ends(number) == (code, "")
         assert (survivors(tmp_path), list(leftovers(tmp_path).iterdir())) == ([], [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can be told to die with their parent")
+async def test_a_tour_that_is_killed_leaves_no_server_behind(tmp_path: Path):
+    async with running(tmp_path, "--tour") as tour:
+        await tour.hears("start     pollux serve")
+        tour.process.kill()
+        await tour.process.wait()
+        async with asyncio.timeout(60):
+            while survivors(tmp_path):
+                await asyncio.sleep(0.01)
 
 
 class Twice(Gmail):

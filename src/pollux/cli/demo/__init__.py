@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pollux.cli.kept import here
 from pollux.cli.parser import Parser
+from pollux.config import ConfigError
 
 EXAMPLES = """\
 examples:
@@ -15,8 +16,10 @@ examples:
   pollux demo --tour                 ask, approve, kill -9 twice, sent once: by itself, in seconds
   GEMINI_API_KEY=… pollux demo       with the real model
 
-exit codes: 0; 1 a step of the tour did not hold; 130 and 143 ended by a signal
+exit codes: 0; 1 a step of the tour did not hold; 129, 130 and 143 ended by a signal
 """
+LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, whoever ends programs, and a terminal that was closed."""
 
 DEMO = "Pollux demo: starting a model, a mailbox, a shop and the console on this machine …"
 TOUR = "Pollux tour: a real server, killed twice. Demo model, rule-based; nothing leaves this machine."
@@ -27,20 +30,48 @@ def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     # Before anything is said or begun: without it no settings can be read.
     here()
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        raise ConfigError("there is no folder for temporary files. Set TMPDIR to one that can be written") from None
+    # At once: what follows takes a second or two.
+    print(TOUR if arguments.tour else DEMO, flush=True)
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: argparse.Namespace) -> int:
+    heard: list[signal.Signals] = []
+    _leave_on_signals(heard)
+    # Only now: whoever ends us from here on takes the folder along.
     with tempfile.TemporaryDirectory(prefix="pollux-demo-") as place:
-        # At once: what follows takes a second or two.
-        print(TOUR if arguments.tour else DEMO, flush=True)
         try:
-            return asyncio.run(_run(Path(place), arguments))
+            return await _opened(Path(place), arguments)
         except asyncio.CancelledError:
-            return 143
+            if not heard:
+                raise
+            return 128 + heard[0]
+        finally:
+            # Somebody who presses Ctrl-C once more would keep the folder from being removed.
+            for number in LEAVING:
+                signal.signal(number, signal.SIG_IGN)
 
 
-async def _run(place: Path, arguments: argparse.Namespace) -> int:
-    # SIGTERM ends it as Ctrl-C does: everything that was started is ended.
-    task = asyncio.current_task()
+def _leave_on_signals(heard: list[signal.Signals]) -> None:
+    """SIGTERM and a closed terminal end it as Ctrl-C does: everything that was started is ended."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+    def leave(number: signal.Signals) -> None:
+        heard.append(number)
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, leave, signal.SIGTERM)
+    # Who started it with nohup wants it to stay.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        loop.add_signal_handler(signal.SIGHUP, leave, signal.SIGHUP)
+
+
+async def _opened(place: Path, arguments: argparse.Namespace) -> int:
     if arguments.tour:
         from pollux.cli.demo.tour import play
 

@@ -1,8 +1,10 @@
 """`pollux serve` in a process of its own, which can be killed as a crash or a lost machine would."""
 
 import asyncio
+import ctypes
 import json
 import os
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
@@ -15,6 +17,10 @@ START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 30.0
 PRIVATE: Final = ("POLLUX_", "GEMINI_", "GOOGLE_", "ANTHROPIC_", "OPENAI_", "OLLAMA_")
 """Keys and settings of whoever starts the tour: it needs none, and touches nothing of theirs."""
+
+_PR_SET_PDEATHSIG: Final = 1
+# Found before anything forks: a child that is not yet itself should load nothing.
+_LIBC: Final = ctypes.CDLL(None)
 
 
 class Server:
@@ -50,7 +56,7 @@ async def start(place: Path, environ: Mapping[str, str]) -> Server:
     with log.open("ab") as talk:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "pollux.cli", "serve", "--port", "0",
-            stdin=DEVNULL, stdout=PIPE, stderr=talk, cwd=place, env=environ,
+            stdin=DEVNULL, stdout=PIPE, stderr=talk, cwd=place, env=environ, preexec_fn=_end_with_us,
         )  # fmt: skip
     assert process.stdout is not None
     try:
@@ -63,6 +69,12 @@ async def start(place: Path, environ: Mapping[str, str]) -> Server:
         if isinstance(problem, TimeoutError | ValueError):
             raise Unexpected(f"the server did not start: {last_words(log)}") from None
         raise
+
+
+def _end_with_us() -> None:
+    """In the child: die with whoever plays the tour, also of a kill -9. Only Linux has a word for that."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def environment(place: Path, *, model: str, workspace: str | None) -> dict[str, str]:
