@@ -252,8 +252,11 @@ async def google_of(settings: Settings, store: Store) -> "AsyncGenerator[Google 
     calendar = settings.calendar_base_url or toolset.CALENDAR_BASE
     from pollux.providers.http import AiohttpHttp
 
+    bases = (gmail, calendar, settings.google_oauth_base_url)
+    # No proxy has any business with what is on this machine, here as with models.
+    is_here = all(base is not None and reach.is_loopback(base) for base in bases)
     # Not the light client: that one asks a second time where a kept connection breaks, and what it repeats is a mail.
-    http = AiohttpHttp(proxies_from_environment=_names_proxy(os.environ))
+    http = AiohttpHttp(proxies_from_environment=not is_here and _names_proxy(os.environ))
     client: oauth.GoogleOAuth | None = None
     try:
         client = oauth.GoogleOAuth(

@@ -93,6 +93,14 @@ async def test_after_a_conversation_was_deleted_in_the_console_a_new_one_begins(
         await demo.hears("add returned 7")
 
 
+async def test_a_proxy_of_the_environment_is_not_asked_for_what_is_on_this_machine(tmp_path: Path):
+    nobody = f"http://127.0.0.1:{_free_port()}"
+    async with running(tmp_path, **dict.fromkeys(("HTTP_PROXY", "http_proxy", "ALL_PROXY"), nobody)) as demo:
+        await demo.hears("you> ")
+        demo.says(MAIL + "y\n")
+        await demo.hears("gmail_send returned")
+
+
 async def test_a_machine_without_a_home_has_a_demo_too(tmp_path: Path):
     environ = {name: value for name, value in environment(tmp_path).items() if name != "HOME"}
     done = subprocess.run(
