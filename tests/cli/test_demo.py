@@ -111,6 +111,13 @@ async def test_a_machine_without_a_home_has_a_demo_too(tmp_path: Path):
     assert "add returned 5" in done.stdout
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_that_lacks_a_character_is_no_error(tmp_path: Path, encoding: str):
+    done = demo("say …\n", cwd=tmp_path, PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"on this machine \u2026" in done.stdout
+
+
 async def test_with_a_key_the_service_that_it_is_for_is_asked_and_only_by_the_person(tmp_path: Path):
     async with run_emulator() as service:
         environ = {"GEMINI_API_KEY": "a-key-of-ones-own", "GOOGLE_GEMINI_BASE_URL": service.url}

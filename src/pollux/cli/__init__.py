@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 
-from pollux.cli.streams import complain, fill_gaps
+from pollux.cli.streams import complain, fill_gaps, write_anything
 
 COMMANDS = {
     "run": ("pollux.cli.run", "ask once and print the answer, for people and for programs"),
@@ -47,6 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; the result is the exit code. What goes wrong is said in one line on standard error."""
     try:
         fill_gaps()
+        write_anything()
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except BrokenPipeError:

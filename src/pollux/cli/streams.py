@@ -21,6 +21,13 @@ def fill_gaps() -> None:
             setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115  For good.
 
 
+def write_anything() -> None:
+    """Let no character end a command: one that the terminal's encoding lacks is written out, as on standard error."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
 def complain(text: str) -> None:
     """A line to people, on standard error. Where nobody can hear it, the exit code has to do."""
     try:
