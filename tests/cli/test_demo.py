@@ -12,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from tests.cli.demos import MAIL, POLLUX, PROMPT, demo, environment, leftovers, running, survivors
+from tests.cli.terminal import Terminal
 
 from pollux.emulator import run_emulator
 from pollux.service import GRACE_SECONDS
@@ -37,7 +38,7 @@ def test_a_mail_is_sent_only_after_a_yes(tmp_path: Path):
     assert 'gmail_send returned {"sent":true' in done.stdout.replace(" true", "true")
 
 
-@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
+@pytest.mark.parametrize("answer", ["n\n", "\n", "", "yikes, no\n", "actually, no\n", "you are mistaken\n"])
 def test_anything_but_a_yes_is_a_no(tmp_path: Path, answer: str):
     done = demo(MAIL + answer, cwd=tmp_path)
     assert "gmail_send was rejected" in done.stdout
@@ -48,6 +49,26 @@ def test_always_allow_is_not_asked_again(tmp_path: Path):
     done = demo(MAIL + "a\n" + MAIL, cwd=tmp_path)
     assert done.stdout.count("approve?") == 1
     assert done.stdout.count("gmail_send returned") == 2
+
+
+@pytest.mark.parametrize(("answer", "mails"), [("YES\n", 1), (" always \n", 2)])
+def test_a_yes_may_be_written_out(tmp_path: Path, answer: str, mails: int):
+    done = demo(MAIL + answer + MAIL, cwd=tmp_path)
+    assert done.stdout.count("gmail_send returned") == mails
+
+
+async def test_what_was_typed_before_a_question_was_there_is_no_answer_to_it(tmp_path: Path):
+    command = [*POLLUX, "demo", "--port", "0"]
+    terminal = Terminal(command, cwd=tmp_path, env=environment(tmp_path), columns=100)
+    try:
+        await terminal.until("you> ")
+        # Pasted in one go, with a line to spare.
+        terminal.type(MAIL.replace("\n", "\r") + "yes\r")
+        await terminal.until("approve?")
+        terminal.type("n\r")
+        await terminal.until("gmail_send was rejected")
+    finally:
+        terminal.close()
 
 
 async def test_an_answer_in_the_console_is_heard_in_the_terminal(tmp_path: Path):

@@ -15,6 +15,10 @@ class Lines(Protocol):
         """The next line without its end, or None when there are no more."""
         ...
 
+    def forget(self) -> None:
+        """Drop what a person has typed so far: what was typed before a question was there is no answer to it."""
+        ...
+
 
 class LineReader:
     """Lines from a terminal, a pipe, a file or /dev/null alike."""
@@ -38,6 +42,10 @@ class LineReader:
         line = self._unread[:end].decode("utf-8", "replace").removesuffix("\r")
         del self._unread[: end + 1]
         return line
+
+    def forget(self) -> None:
+        """Drop what was read and not yet given."""
+        self._unread.clear()
 
     async def _more(self) -> bytes:
         try:
@@ -66,6 +74,15 @@ class StandardInput:
         if line is not None and not self._is_terminal:
             sys.stdout.write(f"{line}\n")
         return line
+
+    def forget(self) -> None:
+        if not self._is_terminal:
+            # Nobody types: all of it was written beforehand, the answers too.
+            return
+        from pollux.cli.asking import forget_typed
+
+        self._lines.forget()
+        forget_typed()
 
 
 async def _readable(descriptor: int) -> None:

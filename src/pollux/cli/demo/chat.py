@@ -22,6 +22,8 @@ from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
 
 USER = UserId("local")
+YES: Final = frozenset({"y", "yes"})
+ALWAYS: Final = frozenset({"a", "always"})
 QUESTION: Final = "  approve? [y]es / [a]lways for this recipient / [N]o > "
 
 
@@ -104,16 +106,18 @@ class Chat:
             if action is None:
                 continue
             self._say(_question(action))
+            self._lines.forget()
             is_open, answer = await self._heard(run, approval.id)
             if not is_open:
                 self._say("\n  [answered in the console]\n")
                 continue
-            word = (answer or "").strip().lower()[:1]
-            always = word == "a" and bool(action.subjects)
+            # Whole words: "actually, no" begins like "always".
+            word = (answer or "").strip().lower()
+            always = word in ALWAYS and bool(action.subjects)
             try:
                 await self._engine.resolve(
                     approval.id,
-                    "approved" if word in ("y", "a") else "rejected",
+                    "approved" if word in YES | ALWAYS else "rejected",
                     by=USER,
                     scope="always" if always else None,
                     args_hash=action.args_hash,
