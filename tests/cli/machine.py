@@ -54,6 +54,9 @@ def emulator() -> Generator[str]:
     command = [sys.executable, "-m", "pollux.emulator", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"]
-        process.terminate()
-        process.wait(10)
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            # Also after a test that failed: the block around us waits for its end.
+            process.terminate()
+            process.wait(10)
