@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,19 @@ def test_the_example_works_without_a_key(tmp_path: Path):
     done = machine.run("runbook", "run", "todo.atrb", "--trust", "--allow", "agent_write_file:report.md")
     assert done.returncode == 0, done
     assert "3 tasks are open" in done.stdout and (machine.cwd / "report.md").read_text().count("- ") == 3
+
+
+def test_where_the_package_for_agents_is_missing_it_is_said_what_to_install(tmp_path: Path):
+    machine = Machine(tmp_path)
+    shutil.copytree(EXAMPLE, machine.cwd, dirs_exist_ok=True)
+    code = "import sys; sys.modules['acp'] = None; from pollux.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "runbook", "run", "todo.atrb", "--trust"],
+        capture_output=True, text=True, timeout=60, cwd=machine.cwd, env=machine.environ,
+    )  # fmt: skip
+    # Not 4: nothing was started, so nobody has to find out what happened.
+    assert done.returncode == 1, done
+    assert "pip install 'pollux[acp]'" in done.stdout + done.stderr
 
 
 async def test_at_a_terminal_the_document_is_asked_about_once_and_agents_each_time(tmp_path: Path):

@@ -13,10 +13,11 @@ from typing import Any, Final, cast
 from pollux.acp.client import Capabilities, Decision, PermissionRequest, Terminal
 from pollux.acp.conversation import Answer, converse
 from pollux.acp.failures import AgentFailed
+from pollux.acp.messages import check_installed
 from pollux.acp.process import AgentCommand
 from pollux.acp.updates import Diff, TextChunk, ToolCall, ToolCallEnded, ToolKind, Update
 from pollux.core.canonical import digest
-from pollux.core.errors import PolicyError, ToolExecutionError, ValidationError
+from pollux.core.errors import PolicyError, PolluxError, ToolExecutionError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.redact import Masking
 from pollux.core.tools import ToolContext, ToolSpec
@@ -83,6 +84,7 @@ def foreign_agent(live: LiveAgents, masking: Masking) -> FunctionTool:
     """The tool. Its agents are found by those behind their requests in `live`; `masking` knows what is never kept."""
 
     async def run(context: ToolContext, args: Args) -> dict[str, JSON]:
+        _check_installed()
         began = time.monotonic()
         desk = _Desk(context, live, args, masking)
         wanted = _capabilities(args)
@@ -229,6 +231,14 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
         "agent": f"{answer.agent_name} {answer.agent_version}".strip(),
         "session": answer.session_id,
     }
+
+
+def _check_installed() -> None:
+    try:
+        check_installed()
+    except PolluxError as missing:
+        # As the tool's own word: nothing was started, and there is no outcome to find out about.
+        raise ToolExecutionError(str(missing), code="agent_failed") from None
 
 
 def _failure(problem: AgentFailed) -> ToolExecutionError:
