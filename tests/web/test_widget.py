@@ -76,6 +76,16 @@ async def test_compact_shows_the_last_turn_and_full_everything(there: ChatPage):
     assert (await there.part(".message").count(), await there.get("isExpanded")) == (2, False)
 
 
+async def test_the_field_that_has_the_focus_has_one_frame(there: ChatPage):
+    box = there.part("textarea")
+    await box.press("Shift")
+    await expect(box).to_be_focused()
+    ring, frame = await box.evaluate(
+        """box => [getComputedStyle(box).outlineColor, getComputedStyle(box.closest(".composer")).boxShadow]"""
+    )
+    assert (ring, frame == "none") == ("rgba(0, 0, 0, 0)", False)
+
+
 async def test_a_person_without_a_mouse_asks_answers_stops_and_closes(there: ChatPage):
     page = there.page
     await page.locator("#mail").focus()
