@@ -145,6 +145,7 @@ async def test_with_a_key_the_service_that_it_is_for_is_asked_and_only_by_the_pe
         async with running(tmp_path, **environ) as demo:
             told = await demo.hears("you> ")
             assert "with your key" in told and "demo model" not in told
+            assert "Prompts go to 127.0.0.1, mails and orders nowhere" in told
             assert service.requests == []
             demo.says("add 2 and 3\n")
             await demo.hears("add returned 5")

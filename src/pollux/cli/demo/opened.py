@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pollux.cli import demo_shop
 from pollux.cli.demo.caller import calling
@@ -38,7 +39,8 @@ class Opened:
     url: str
     home: Path
     outbox: str
-    has_key: bool
+    asks: str | None
+    """The host that is asked with the person's own key; None where the demo model is."""
     moved: bool
     """Whether a port was taken, so that others are used than those that are written everywhere."""
     has_google: bool
@@ -75,7 +77,7 @@ async def opened(place: Path, *, port: int | None = None) -> AsyncGenerator[Open
             shop.removesuffix(site.HOME),
             settings.home,
             f"{workspace.url}/outbox" if workspace else str(settings.home / "outbox.jsonl"),
-            own.gemini_api_key is not None,
+            urlsplit(own.gemini_base_url).hostname if own.gemini_api_key is not None else None,
             ports.moved,
             workspace is not None,
         )
@@ -125,10 +127,13 @@ def told(demo: Opened) -> str:
 
 
 def _model(demo: Opened) -> str:
-    if demo.has_key:
+    if demo.asks is not None:
         return f"{DEFAULT_MODEL}, with your key"
     return "demo model, rule-based (set GEMINI_API_KEY for the real one)"
 
 
 def _stays(demo: Opened) -> str:
-    return "Prompts go to Google, mails and orders nowhere" if demo.has_key else "Nothing leaves this machine"
+    if demo.asks is None:
+        return "Nothing leaves this machine"
+    whose = "Google" if demo.asks.endswith(".googleapis.com") else demo.asks
+    return f"Prompts go to {whose}, mails and orders nowhere"
