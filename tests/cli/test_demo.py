@@ -279,6 +279,20 @@ def test_the_version_is_told_without_opening_the_engine(tmp_path: Path):
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.parametrize(("code", "told"), [(130, 0), (0, 0), (1, 2)])
+def test_leaving_make_demo_by_ctrl_c_is_no_error_of_make(tmp_path: Path, code: int, told: int):
+    program = tmp_path / ".venv/bin/pollux"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.chmod(0o755)
+    made = [word for name in (".venv/.ready", "src/pollux/_static/pollux.js") for word in ("-o", name)]
+    makefile = Path(__file__).parents[2] / "Makefile"
+    done = subprocess.run(
+        ["make", "--silent", "-f", makefile, *made, "demo"], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr == "") == (told, told == 0)
+
+
 def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
