@@ -21,6 +21,12 @@ STEPS = ["start", "ask", "approval", "kill -9", "restart", "approval", "approve"
 STEP = re.compile(r"^ +\d+\.\d s  (\S+(?: -9)?) ", re.MULTILINE)
 
 
+def test_whoever_names_a_port_for_it_is_told_that_it_has_none(tmp_path: Path):
+    done = demo("", "--tour", "--port", "8700", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "not allowed with" in done.stderr
+
+
 def test_it_is_played_to_the_end_and_every_step_is_told(tmp_path: Path):
     began = time.monotonic()
     # What somebody has set is no part of it.

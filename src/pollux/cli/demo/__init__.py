@@ -98,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--tour", action="store_true", help="play the story unattended, check every step and end")
-    parser.add_argument("--port", type=_port, metavar="PORT", help="of the console and the shop; 0: free ones for all")
+    kind = parser.add_mutually_exclusive_group()
+    # It is over before anybody could look at a port of it.
+    kind.add_argument("--tour", action="store_true", help="play the story unattended, check every step and end")
+    kind.add_argument("--port", type=_port, metavar="PORT", help="of the console and the shop; 0: free ones for all")
     return parser
