@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
-from tests.console.lab import PATIENT, Lab, lab
+from tests.console.lab import PATIENT, Desk, Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.http.site import TOKENS
 from tests.web.bundles import needs_web
@@ -52,6 +52,70 @@ async def test_signing_out_ends_it(place: Lab):
         await expect(desk.page.get_by_role("heading", name="Sign in to Pollux")).to_be_visible()
         await desk.page.reload()
         await expect(desk.page.get_by_role("heading", name="Sign in to Pollux")).to_be_visible()
+        desk.troubles.clear()
+
+
+async def signs_in(desk: Desk, name: str) -> None:
+    await desk.page.get_by_label("Token").fill(TOKENS[name])
+    await desk.page.get_by_role("button", name="Sign in").click()
+    await expect(desk.page.get_by_text(f"Signed in as {name}")).to_be_visible(timeout=PATIENT)
+
+
+async def test_who_signs_in_after_somebody_else_sees_nothing_of_theirs(place: Lab):
+    approval = await place.asks("secret@example.com")
+    async with place.desk() as desk:
+        await desk.open("threads/new")
+        await desk.page.get_by_label("Message").fill("a private thought")
+        await desk.open(f"approvals/{approval}")
+        await desk.sees("secret@example.com")
+        await desk.page.get_by_role("button", name="Sign out").click()
+        await signs_in(desk, "bob")
+        await desk.sees("Nothing waits for you.")
+        await expect(desk.page.locator("main")).not_to_contain_text("secret@example.com")
+        await desk.open("threads/new")
+        await expect(desk.page.get_by_label("Message")).to_have_value("")
+        desk.troubles.clear()
+    await place.ada.resolve(approval, "reject")
+
+
+async def test_who_signs_in_again_finds_what_they_were_about_to_say(place: Lab):
+    async with place.desk() as desk:
+        await desk.open("threads/new")
+        await desk.page.get_by_label("Message").fill("a private thought")
+        await desk.page.get_by_role("button", name="Sign out").click()
+        await signs_in(desk, "ada")
+        await expect(desk.page.get_by_label("Message")).to_have_value("a private thought")
+        desk.troubles.clear()
+
+
+async def test_a_tab_never_says_that_somebody_is_signed_in_who_is_not(place: Lab):
+    approval = await place.asks("secret@example.com")
+    async with place.desk() as desk:
+        await desk.open(f"approvals/{approval}")
+        await desk.sees("secret@example.com")
+        other = await desk.page.context.new_page()
+        await other.goto(f"{place.url}/login?token={TOKENS['bob']}")
+        await expect(desk.page.get_by_text("Signed in as bob")).to_be_visible(timeout=PATIENT)
+        await desk.sees("Nothing waits for you.")
+        await expect(desk.page.locator("main")).not_to_contain_text("secret@example.com")
+        # What the first tab asked for as Bob before it was told is refused; the browser reports it.
+        desk.troubles.clear()
+    await place.ada.resolve(approval, "reject")
+
+
+async def test_who_signed_in_anew_in_another_tab_goes_on_in_this_one(place: Lab):
+    approval = await place.asks("carl@example.com")
+    async with place.desk() as desk:
+        await desk.open(f"approvals/{approval}")
+        await desk.page.get_by_role("button", name="Reject", exact=True).click()
+        await desk.page.get_by_label("Why not?").fill("he has it already")
+        other = await desk.page.context.new_page()
+        await other.goto(f"{place.url}/login?token={TOKENS['ada']}")
+        await expect(other.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
+        await desk.page.get_by_role("button", name="Reject", exact=True).click()
+        await desk.sees("Rejected. Nothing was done.")
+        # The browser itself reports the first refusal.
+        assert all("401" in trouble for trouble in desk.troubles)
         desk.troubles.clear()
 
 

@@ -2,6 +2,7 @@
 
 import { linesOf } from "@pollux/client";
 import type { ErrorDetail, SessionView } from "@pollux/protocol";
+import { keepFor } from "./whose";
 
 /** Why a request came to nothing. `code` is the server's, or `unreachable`. */
 export class Refusal extends Error {
@@ -26,22 +27,28 @@ interface Asked {
 }
 
 const SIGNED_OUT = "signed-out";
+/** On which the tabs of a browser tell one another who is signed in: they have one cookie together. */
+const TABS = "pollux-session";
+const SESSION = "/api/session";
 
 class Door extends EventTarget {
   /** Goes with whatever changes something: a page elsewhere cannot know it. */
   #csrf = "";
+  /** Whose things the page shows. */
+  #user = "";
+  #tabs: BroadcastChannel | null = null;
 
   /** Who is signed in. Throws Refusal 401 where nobody is. */
   async session(): Promise<SessionView> {
-    return this.#known(await this.get<SessionView>("/api/session"));
+    return this.#known(await this.get<SessionView>(SESSION));
   }
 
   async signIn(token: string): Promise<SessionView> {
-    return this.#known(await this.post<SessionView>("/api/session/sign-in", { token }));
+    return this.#known(await this.post<SessionView>(`${SESSION}/sign-in`, { token }));
   }
 
   async signOut(): Promise<void> {
-    await this.post("/api/session/sign-out");
+    await this.post(`${SESSION}/sign-out`);
     this.dispatchEvent(new Event(SIGNED_OUT));
   }
 
@@ -87,9 +94,36 @@ class Door extends EventTarget {
     }
   }
 
-  #known(session: SessionView): SessionView {
-    this.#csrf = session.csrf ?? "";
+  /** Who it is from here on. Pages hold what they read for the one before: for anybody else the console begins anew. */
+  #known(session: SessionView): SessionView | Promise<never> {
+    const { user, csrf } = session;
+    if (this.#user && user !== this.#user) return startAnew();
+    this.#csrf = csrf ?? "";
+    if (!this.#user) {
+      this.#user = user;
+      keepFor(user);
+      this.#listen();
+    }
+    this.#tabs?.postMessage(user);
     return session;
+  }
+
+  #listen(): void {
+    // Where a browser has none, the next change shows it.
+    if (typeof BroadcastChannel === "undefined") return;
+    this.#tabs = new BroadcastChannel(TABS);
+    this.#tabs.onmessage = ({ data }) => {
+      if (data !== this.#user) void startAnew();
+    };
+  }
+
+  /** Whether a change was refused for no other reason than that somebody signed in anew, in another tab. */
+  async #isRenewed(): Promise<boolean> {
+    const before = this.#csrf;
+    const response = await fetch(SESSION, { cache: "no-store", credentials: "same-origin" });
+    if (!response.ok) return false;
+    await this.#known((await response.json()) as SessionView);
+    return this.#csrf !== before;
   }
 
   async #answer<T>(asked: Asked): Promise<T> {
@@ -117,7 +151,12 @@ class Door extends EventTarget {
     }
     if (response.ok) return response;
     const refusal = await refusalOf(response);
-    if (response.status === 401) this.dispatchEvent(new Event(SIGNED_OUT));
+    if (response.status !== 401) throw refusal;
+    // Refused before anything was done: it may go again.
+    const mayGoAgain = method !== "GET" && !path.startsWith(SESSION);
+    if (mayGoAgain && (await this.#isRenewed().catch(() => false)))
+      return this.#open({ method, path, body, signal, headers });
+    this.dispatchEvent(new Event(SIGNED_OUT));
     throw refusal;
   }
 }
@@ -133,6 +172,12 @@ export function wordsOf(problem: unknown): string {
 /** Whether it is only that we stopped asking. */
 export function isStopped(problem: unknown): boolean {
   return problem instanceof DOMException && problem.name === "AbortError";
+}
+
+/** Read the page again. What waits for it waits for good. */
+function startAnew(): Promise<never> {
+  location.reload();
+  return new Promise(() => undefined);
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {
