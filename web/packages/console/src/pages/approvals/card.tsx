@@ -57,6 +57,7 @@ export function QuestionCard({
 
   const isHalf = useAnswerKeys({
     isOn: hasKeys && isAsked && mode === "choices",
+    isElsewhere: () => isAtAnother(card.current),
     arming,
     onApprove: () => void choose("approve_once"),
     onReject: () => setMode("reject"),
@@ -149,6 +150,12 @@ export function QuestionCard({
       )}
     </div>
   );
+}
+
+/** Whether the focus is at a question of the list that is not the one of this card. */
+function isAtAnother(card: HTMLElement | null): boolean {
+  const at = document.activeElement?.closest(".ask");
+  return Boolean(at && !at.contains(card));
 }
 
 /** Once its time is up, ask the server what became of it: its clock counts, not the one here. */

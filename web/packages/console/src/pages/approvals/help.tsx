@@ -35,7 +35,8 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
         ))}
       </dl>
       <p class="faint">
-        They do nothing while you type. Only what is open can be approved: look at it first.
+        They do nothing while you type. Only what is open can be answered, and not from another question: look
+        at it first.
       </p>
       <label class="check">
         <input

@@ -40,6 +40,8 @@ export function usePageKeys(told: (key: string, event: KeyboardEvent) => void, i
 
 interface Answers {
   readonly isOn: boolean;
+  /** Whether somebody is at another question than this one: what they press is not for this one. */
+  readonly isElsewhere: () => boolean;
   readonly arming: Arming;
   readonly onApprove: () => void;
   readonly onReject: () => void;
@@ -71,6 +73,7 @@ export function useAnswerKeys({ isOn, arming, ...on }: Answers): boolean {
     setIsHalf(true);
   };
   usePageKeys((key, event) => {
+    if (on.isElsewhere()) return setIsHalf(false);
     if (key === "a" || key === "A") approve(event.timeStamp, key === "A" && event.shiftKey);
     else if (isHalf) setIsHalf(false);
     if (key !== "r" && key !== "e") return;
