@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.console.acting import CONFIG
 from tests.console.lab import PATIENT, Lab, lab
 from tests.http.browsing import needs_chromium
+from tests.http.site import TOKENS
 from tests.web.bundles import needs_web
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -46,3 +47,34 @@ async def test_a_key_pressed_at_another_question_does_not_answer_the_one_that_is
         await desk.page.keyboard.press("a")
         await desk.sees("Press a once more")
     assert len((await place.ada.get(PENDING)).body["items"]) == 2
+
+
+async def test_escape_another_page_and_signing_in_again_lose_nothing_that_was_typed(place: Lab):
+    approval = await place.asks("typed@example.com")
+    async with place.desk() as desk:
+        await desk.open(f"approvals/{approval}")
+        body, why = desk.page.get_by_label("body", exact=True), desk.page.get_by_label("Why not?")
+        await desk.page.keyboard.press("e")
+        await body.fill("the report is late")
+        await desk.page.keyboard.press("Escape")
+        await desk.page.keyboard.press("r")
+        await why.fill("not before noon")
+        await desk.page.keyboard.press("Escape")
+        await desk.open("runs")
+        await desk.page.get_by_role("button", name="Sign out").click()
+        await desk.page.get_by_label("Token").fill(TOKENS["ada"])
+        await desk.page.get_by_role("button", name="Sign in").click()
+        await desk.open(f"approvals/{approval}")
+        await desk.page.get_by_role("button", name="Edit", exact=True).click()
+        await expect(body).to_have_value("the report is late")
+        await desk.page.get_by_role("button", name="Leave it as it is").click()
+        await desk.page.get_by_role("button", name="Edit", exact=True).click()
+        await expect(body).to_have_value("the report is ready")
+        await desk.page.keyboard.press("Escape")
+        await desk.page.get_by_role("button", name="Reject", exact=True).click()
+        await expect(why).to_have_value("not before noon")
+        await desk.page.keyboard.press("Control+Enter")
+        await desk.sees("Rejected. Nothing was done.")
+        # The browser itself reports that for a moment nobody was signed in.
+        assert all("401" in trouble for trouble in desk.troubles)
+        desk.troubles.clear()

@@ -116,7 +116,12 @@ export function QuestionCard({
       <Source question={question} />
       {fate && <Outcome fate={fate} />}
       {isAsked && mode === "reject" && (
-        <RejectForm onReject={(feedback) => void choose("reject", feedback)} onLeft={leave} />
+        <RejectForm
+          key={question.id}
+          of={question.id}
+          onReject={(feedback) => void choose("reject", feedback)}
+          onLeft={leave}
+        />
       )}
       {isAsked && mode === "choices" && (
         <div class="choices">

@@ -6,6 +6,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { useDeed } from "../../loading";
 import { Problem } from "../../parts/notice";
 import { edit } from "./answers";
+import { useBegun } from "./begun";
 import type { Fate } from "./fate";
 import { argsOf, type Field, fieldsOf, type Kind, Mistyped } from "./fields";
 import type { Question } from "./question";
@@ -19,7 +20,9 @@ interface Props {
 }
 
 export function EditForm({ question, onEdited, onLeft }: Props): VNode {
-  const [fields, setFields] = useState(() => fieldsOf(question.args));
+  // Other arguments than those it was begun with are another form.
+  const begun = useBegun(`edit ${question.id} ${question.argsHash}`, () => fieldsOf(question.args));
+  const fields = begun.value;
   const [mistyped, setMistyped] = useState<Mistyped | null>(null);
   const deed = useDeed();
   const form = useRef<HTMLFormElement>(null);
@@ -40,10 +43,18 @@ export function EditForm({ question, onEdited, onLeft }: Props): VNode {
       return;
     }
     setMistyped(null);
-    await deed.run(async () => onEdited(await edit(question, args)));
+    await deed.run(async () => {
+      const fate = await edit(question, args);
+      begun.forget();
+      onEdited(fate);
+    });
   };
   const put = (name: string, text: string) =>
-    setFields(fields.map((field) => (field.name === name ? { ...field, text } : field)));
+    begun.put(fields.map((field) => (field.name === name ? { ...field, text } : field)));
+  const leave = () => {
+    begun.forget();
+    onLeft();
+  };
 
   return (
     <form
@@ -70,7 +81,7 @@ export function EditForm({ question, onEdited, onLeft }: Props): VNode {
         <button type="submit" class="primary" disabled={fields.length === 0} aria-disabled={deed.isBusy}>
           Ask about these instead
         </button>
-        <button type="button" onClick={onLeft}>
+        <button type="button" onClick={leave}>
           Leave it as it is
         </button>
       </div>

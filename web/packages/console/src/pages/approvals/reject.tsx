@@ -1,22 +1,26 @@
 /** A no, and why. The agent is told, and may do better. */
 
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { useBegun } from "./begun";
 
 const LONGEST = 10_000;
 
 interface Props {
+  /** What is rejected: what was written stays with it. */
+  readonly of: string;
   readonly onReject: (feedback: string) => void;
   readonly onLeft: () => void;
   readonly label?: string;
 }
 
-export function RejectForm({ onReject, onLeft, label = "Reject" }: Props): VNode {
-  const [feedback, setFeedback] = useState("");
+export function RejectForm({ of: name, onReject, onLeft, label = "Reject" }: Props): VNode {
+  const { value: feedback, put: setFeedback, forget } = useBegun(`reject ${name}`, () => "");
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();
+    forget();
     onReject(feedback.trim());
   };
   return (

@@ -53,6 +53,7 @@ export function RejectSeveral({ questions, onClose, onDone }: Props): VNode {
     <Dialog title={`Reject ${counted(questions)}?`} onClose={onClose}>
       <Those questions={questions} />
       <RejectForm
+        of={questions.map(({ id }) => id).join(" ")}
         label={`Reject ${counted(questions)}`}
         onLeft={onClose}
         onReject={(feedback) => {
