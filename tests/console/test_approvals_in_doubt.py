@@ -1,6 +1,8 @@
 """The approvals inbox for the unlucky: focus elsewhere, texts half written, wrong clocks, and arguments that deceive."""
 
+import re
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -78,3 +80,15 @@ async def test_escape_another_page_and_signing_in_again_lose_nothing_that_was_ty
         # The browser itself reports that for a moment nobody was signed in.
         assert all("401" in trouble for trouble in desk.troubles)
         desk.troubles.clear()
+
+
+@pytest.mark.parametrize("hours", [-3, 3, 30])
+async def test_a_clock_that_is_wrong_here_changes_nothing_that_is_said_of_time(place: Lab, hours: int):
+    approval = await place.asks("timely@example.com")
+    async with place.desk() as desk:
+        await desk.page.clock.install(time=datetime.now(UTC) + timedelta(hours=hours))
+        await desk.page.reload()
+        await desk.open(f"approvals/{approval}")
+        await expect(desk.page.locator(".countdown")).to_have_text(re.compile(r"^23:5\d:\d\d left$"), timeout=PATIENT)
+        asked = desk.page.locator(".facts div").filter(has=desk.page.get_by_text("Asked", exact=True))
+        await expect(asked).to_have_text(re.compile(r"^Asked(now|\d+ (sec|min)\. ago)$"))

@@ -2,6 +2,7 @@
 
 import { linesOf } from "@pollux/client";
 import type { ErrorDetail, SessionView } from "@pollux/protocol";
+import { heardAt } from "./clock";
 import { keepFor } from "./whose";
 
 /** Why a request came to nothing. `code` is the server's, or `unreachable`. */
@@ -149,6 +150,7 @@ class Door extends EventTarget {
       if (signal?.aborted) throw problem;
       throw new Refusal(0, "unreachable", "The server cannot be reached.");
     }
+    heardAt(response.headers.get("date"));
     if (response.ok) return response;
     const refusal = await refusalOf(response);
     if (response.status !== 401) throw refusal;

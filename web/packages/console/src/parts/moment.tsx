@@ -2,6 +2,7 @@
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { present } from "../clock";
 
 /** Up to so many seconds, said in that unit. */
 const STEPS: readonly (readonly [number, Intl.RelativeTimeFormatUnit])[] = [
@@ -35,7 +36,7 @@ export function Moment({ at }: { at: string | null | undefined }): VNode | null 
   if (!at || Number.isNaN(time)) return null;
   return (
     <time dateTime={at} title={exactly.format(time)}>
-      {ago(time, Date.now())}
+      {ago(time, present())}
     </time>
   );
 }
@@ -50,11 +51,11 @@ export function Clock({ at }: { at: string }): VNode {
   );
 }
 
-/** The present moment, told again every so often. */
+/** The present moment by the server’s clock, told again every so often. */
 export function useNow(every: number): number {
-  const [now, setNow] = useState(Date.now);
+  const [now, setNow] = useState(present);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every);
+    const timer = setInterval(() => setNow(present()), every);
     return () => clearInterval(timer);
   }, [every]);
   return now;

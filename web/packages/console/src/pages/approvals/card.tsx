@@ -4,6 +4,7 @@ it. The inbox shows it, and conversations in which it came up. */
 import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { present } from "../../clock";
 import { useRegularly } from "../../loading";
 import { Arguments, Pre } from "../../parts/arguments";
 import { say } from "../../parts/said";
@@ -167,7 +168,7 @@ function isAtAnother(card: HTMLElement | null): boolean {
 function useLookUp(question: Question, isAsked: boolean): void {
   useRegularly(
     () => {
-      if (timeLeft(question, Date.now()) === 0) void lookUp(question);
+      if (timeLeft(question, present()) === 0) void lookUp(question);
     },
     isAsked ? SOON_MS : 0,
   );

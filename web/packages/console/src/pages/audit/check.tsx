@@ -3,6 +3,7 @@
 import type { AuditHead, AuditVerified } from "@pollux/protocol";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { present } from "../../clock";
 import { door } from "../../door";
 import { useDeed, useLoaded } from "../../loading";
 import { several } from "../../parts/amounts";
@@ -22,7 +23,7 @@ export function Check(): VNode {
   const check = () =>
     deed.run(async () => {
       const report = await door.get<AuditVerified>("/api/agent/audit/verify");
-      setChecked({ ...report, at: new Date().toISOString() });
+      setChecked({ ...report, at: new Date(present()).toISOString() });
     });
   return (
     <section class="card" aria-labelledby="chain">

@@ -3,6 +3,7 @@
 import type { HealthView } from "@pollux/protocol";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { present } from "../../clock";
 import { useLoaded } from "../../loading";
 import { Clock, useNow } from "../../parts/moment";
 import { Notice, Shown } from "../../parts/notice";
@@ -17,9 +18,9 @@ export function Health(): VNode {
   const health = useLoaded<HealthView>("/api/health", {}, { every: EVERY_MS });
   const now = useNow(1_000);
   const read = useRef(0);
-  const opened = useRef(Date.now());
+  const opened = useRef(present());
   useEffect(() => {
-    if (health.value) read.current = Date.now();
+    if (health.value) read.current = present();
   }, [health.value]);
   // A server that hangs refuses nothing: it is only ever late.
   const isLate = now - (read.current || opened.current) > LATE_MS && document.visibilityState === "visible";

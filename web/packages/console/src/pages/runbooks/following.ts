@@ -2,6 +2,7 @@
 
 import type { RunbookLine } from "@pollux/protocol";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { present } from "../../clock";
 import { door, isStopped, Refusal } from "../../door";
 import { Board } from "./board";
 import { isBegunHere } from "./links";
@@ -73,13 +74,13 @@ async function follow(board: Board, { signal, onLine, onProblem }: Followed): Pr
   let wait = FIRST_WAIT_MS;
   let isFresh = isBegunHere(board.runId);
   while (!signal.aborted) {
-    const opened = Date.now();
+    const opened = present();
     let problem: unknown = new Refusal(0, "unreachable", "The connection broke.");
     try {
       board.restart();
       for await (const line of lines(board.runId, signal)) {
         wait = FIRST_WAIT_MS;
-        const now = Date.now();
+        const now = present();
         board.read(line, isFresh || now - opened > OLD_NEWS_MS ? now : null);
         onLine(line);
         if (board.ending) return;
