@@ -1,4 +1,4 @@
-"""The approvals inbox for the unlucky: focus elsewhere, texts half written, wrong clocks, and arguments that deceive."""
+"""The approvals inbox for the unlucky: focus elsewhere, texts half written, wrong clocks, arguments that deceive."""
 
 import re
 from collections.abc import AsyncGenerator

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from tests.console.lab import PATIENT, Desk, Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.http.site import TOKENS
@@ -139,6 +139,73 @@ async def test_a_narrow_screen_has_the_pages_behind_a_button(place: Lab):
             await desk.open(name)
             width = await desk.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 360, name
+
+
+async def test_an_address_that_names_no_page_says_so_and_fits_the_screen(place: Lab):
+    async with place.desk(viewport={"width": 360, "height": 700}) as desk:
+        await desk.open("x" * 2_000)
+        await desk.sees("There is no page")
+        assert await desk.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+async def test_another_page_than_the_servers_answer_is_called_that(place: Lab):
+    async def proxy(route: Route) -> None:
+        await route.fulfill(status=200, content_type="text/html", body="<h1>Accept our terms</h1>")
+
+    async with place.desk() as desk:
+        await desk.page.route("**/api/agent/**", proxy)
+        await desk.open("runs")
+        await desk.sees("What answered is not this server")
+        await desk.page.unroute("**/api/agent/**")
+        await desk.page.get_by_role("button", name="Try again").click()
+        await expect(desk.page.get_by_role("alert")).to_have_count(0, timeout=PATIENT)
+
+
+async def test_a_page_that_breaks_says_so_and_the_others_still_open(place: Lab):
+    async def strange(route: Route) -> None:
+        await route.fulfill(status=200, content_type="application/json", body="{}")
+
+    async with place.desk() as desk:
+        await desk.page.route("**/api/runbooks/settings", strange)
+        await desk.page.get_by_role("link", name="Settings").click()
+        await desk.sees("Something went wrong in this page.")
+        await desk.page.get_by_role("link", name="Runs", exact=True).click()
+        await expect(desk.page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
+        await expect(desk.page.get_by_role("alert")).to_have_count(0)
+        desk.troubles.clear()
+
+
+async def test_a_server_that_hangs_is_told_and_asked_again(place: Lab):
+    held: list[Route] = []
+
+    async with place.desk() as desk:
+        await desk.page.clock.install()
+        await desk.page.reload()
+        await desk.open("runs")
+        await desk.page.route("**/api/agent/**", lambda route: held.append(route))
+        for _ in range(20):
+            await desk.page.clock.run_for(1_000)
+        await desk.sees("The server cannot be reached. What is shown may be old.")
+        await desk.page.unroute("**/api/agent/**")
+        for _ in range(20):
+            await desk.page.clock.run_for(1_000)
+        await expect(desk.page.get_by_text("The server cannot be reached.")).to_have_count(0, timeout=PATIENT)
+        desk.troubles.clear()
+
+
+async def test_a_slow_answer_is_waited_for_rather_than_asked_for_anew(place: Lab):
+    asked: list[Route] = []
+
+    async with place.desk() as desk:
+        await desk.page.clock.install()
+        await desk.page.reload()
+        await desk.page.route("**/api/agent/runs", lambda route: asked.append(route))
+        await desk.open("runs")
+        for _ in range(12):
+            await desk.page.clock.run_for(1_000)
+        assert len(asked) == 1
+        await asked[0].continue_()
+        await expect(desk.page.locator("[aria-busy]")).to_have_count(0, timeout=PATIENT)
 
 
 async def test_colours_can_be_chosen_and_are_kept(place: Lab):

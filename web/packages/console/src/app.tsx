@@ -7,6 +7,7 @@ import { door, Refusal } from "./door";
 import { inbox, useInboxKept } from "./inbox";
 import { Nav } from "./nav";
 import { PAGES, pageNamed } from "./pages";
+import { Boundary } from "./parts/boundary";
 import { Empty, Notice, Problem } from "./parts/notice";
 import { Remarks } from "./parts/said";
 import { useSignal } from "./parts/signal";
@@ -77,7 +78,7 @@ function Frame({ who }: { who: SessionView }): VNode {
         {problem instanceof Refusal && problem.code === "unreachable" && (
           <Notice tone="warn">The server cannot be reached. What is shown may be old.</Notice>
         )}
-        {page ? <page.View place={place} /> : <Nowhere place={place} />}
+        <Boundary key={place.page}>{page ? <page.View place={place} /> : <Nowhere place={place} />}</Boundary>
       </main>
       <Remarks />
     </div>

@@ -129,7 +129,18 @@ class Door extends EventTarget {
 
   async #answer<T>(asked: Asked): Promise<T> {
     const response = await this.#open(asked);
-    return (await response.json()) as T;
+    try {
+      const answer: unknown = await response.json();
+      if (typeof answer === "object" && answer !== null) return answer as T;
+    } catch (problem) {
+      if (isGivenUp(asked.signal)) throw problem;
+      if (!(problem instanceof SyntaxError)) throw new Refusal(0, "unreachable", "The connection broke.");
+    }
+    throw new Refusal(
+      response.status,
+      "bad_answer",
+      "What answered is not this server: a proxy, or a network that wants you to sign in. Open the page anew.",
+    );
   }
 
   async #open({ method, path, body, signal, headers = {} }: Asked): Promise<Response> {
@@ -147,7 +158,7 @@ class Door extends EventTarget {
         credentials: "same-origin",
       });
     } catch (problem) {
-      if (signal?.aborted) throw problem;
+      if (isGivenUp(signal)) throw problem;
       throw new Refusal(0, "unreachable", "The server cannot be reached.");
     }
     heardAt(response.headers.get("date"));
@@ -180,6 +191,11 @@ export function isStopped(problem: unknown): boolean {
 function startAnew(): Promise<never> {
   location.reload();
   return new Promise(() => undefined);
+}
+
+/** Whether whoever asked wants no answer any more. One that is only late was not given up. */
+function isGivenUp(signal: AbortSignal | undefined): boolean {
+  return Boolean(signal?.aborted && signal.reason?.name !== "TimeoutError");
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {

@@ -3,7 +3,7 @@
 import type { PendingPage, PendingView } from "@pollux/protocol";
 import { useEffect } from "preact/hooks";
 import { door } from "./door";
-import { useRegularly } from "./loading";
+import { PATIENCE_MS, useRegularly } from "./loading";
 import { signalled } from "./parts/signal";
 
 export interface Inbox {
@@ -31,11 +31,16 @@ export function readInbox(): Promise<void> {
 }
 
 async function read(): Promise<void> {
+  // A server that hangs, or a connection that died while the machine slept, refuses nothing: it is only ever late.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException("It is late.", "TimeoutError")), PATIENCE_MS);
   try {
-    const page = await door.get<PendingPage>("/api/agent/approvals/pending", { limit: MOST });
+    const page = await door.get<PendingPage>("/api/agent/approvals/pending", { limit: MOST }, late.signal);
     inbox.set({ questions: page.items, hasMore: Boolean(page.next), problem: null, isRead: true });
   } catch (problem) {
     inbox.set({ ...inbox.get(), problem });
+  } finally {
+    clearTimeout(timer);
   }
 }
 

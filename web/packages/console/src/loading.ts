@@ -12,6 +12,9 @@ export interface Loaded<T> {
   readonly again: () => void;
 }
 
+/** Longer than this nobody waits for an answer that is asked for regularly. */
+export const PATIENCE_MS = 15_000;
+
 interface Options {
   /** Read again after so many milliseconds, while somebody looks. */
   readonly every?: number;
@@ -25,20 +28,28 @@ export function useLoaded<T>(path: string | null, query: Query = {}, { every = 0
   });
   const [turn, setTurn] = useState(0);
   const again = useCallback(() => setTurn((count) => count + 1), []);
+  /** When the reading began that is under way. */
+  const begun = useRef(Number.NEGATIVE_INFINITY);
 
   useEffect(() => {
     if (path === null) return;
     const control = new AbortController();
+    begun.current = performance.now();
     door
       .get<T>(path, query, control.signal)
       .then((value) => setState({ key, value, problem: null }))
       .catch((problem: unknown) => {
         if (!isStopped(problem))
           setState((old) => ({ key, value: old.key === key ? old.value : null, problem }));
+      })
+      .finally(() => {
+        if (!control.signal.aborted) begun.current = Number.NEGATIVE_INFINITY;
       });
     return () => control.abort();
   }, [key, turn]);
-  useRegularly(again, path === null ? 0 : every);
+  // A slow server is waited for: whoever asks anew each time is never answered.
+  const look = () => performance.now() - begun.current > PATIENCE_MS && again();
+  useRegularly(look, path === null ? 0 : every);
 
   const isOurs = state.key === key;
   return {
@@ -103,7 +114,7 @@ function idOf(item: unknown): unknown {
 }
 
 /** Call it every so often while the page is looked at, and at once when somebody comes back to it. */
-export function useRegularly(call: () => void, every: number): void {
+export function useRegularly(call: () => unknown, every: number): void {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
