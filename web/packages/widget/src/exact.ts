@@ -2,13 +2,22 @@
 
 import type { Json } from "@pollux/client";
 
+/** Controls, all that Unicode wants ignored where it is not known, ends of lines, notes, the blank that is no space, and
+halves of characters. */
 const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u115f\u1160\u180e\u3164\uffa0\u{e0000}-\u{e0fff}]/gu;
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb\u2800\p{Surrogate}]/gu;
+const PICTURE = /\p{Extended_Pictographic}$/u;
+/** Asks for the coloured form of a sign. Behind a picture it says nothing; elsewhere it makes two words of one. */
+const COLOURED = "\ufe0f";
 
 /** Text whose invisible characters are spelt out. Lines stay lines. */
 export function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => character.split("").map(spelt).join(""));
+  return text.replace(INVISIBLE, (character, at: number) =>
+    character === COLOURED && PICTURE.test(text.slice(Math.max(0, at - 2), at))
+      ? character
+      : character.split("").map(spelt).join(""),
+  );
 }
 
 /** One half of a character, or all of a short one, as JSON spells it. */
@@ -31,6 +40,8 @@ export function exact(value: Json, indent = ""): string {
   return lines.length === 0 ? `${open}${close}` : `${open}\n${lines.join(",\n")}\n${indent}${close}`;
 }
 
+const PLAIN = /^[\p{L}\p{M}\p{N}_$@-]+( [\p{L}\p{M}\p{N}_$@-]+)*$/u;
+
 /** Arguments as a table: a row for each value, named by the way that leads to it. */
 export function rows(value: Json, name = ""): [name: string, text: string][] {
   if (typeof value === "string") return [[name, visible(value)]];
@@ -41,7 +52,13 @@ export function rows(value: Json, name = ""): [name: string, text: string][] {
   }
   const names = Object.keys(value);
   if (names.length === 0) return [[name, "{}"]];
-  return names.flatMap((key) => rows(value[key] ?? null, name ? `${name}.${visible(key)}` : visible(key)));
+  return names.flatMap((key) => rows(value[key] ?? null, nameOf(key, name)));
+}
+
+/** A key that could be taken for a way, or for nothing, is quoted: no two values have the same name. */
+function nameOf(key: string, name: string): string {
+  if (!PLAIN.test(key) || visible(key) !== key) return name ? `${name}[${exact(key)}]` : exact(key);
+  return name ? `${name}.${key}` : key;
 }
 
 /** Time that is left, as minutes and seconds. */

@@ -8,6 +8,13 @@ test("what is invisible is spelt out", () => {
   expect(visible("two\nlines, naïve 日本")).toBe("two\nlines, naïve 日本");
 });
 
+test("what looks like nothing, or like a space, is spelt out as well", () => {
+  expect(visible("a\ufe0fb\u034fc\u2800d\ufff9e")).toBe("a\\ufe0fb\\u034fc\\u2800d\\ufff9e");
+  expect(visible("x\ud800y")).toBe("x\\ud800y");
+  // It only colours a picture.
+  expect(visible("\u2764\ufe0f \u{1f3f3}\ufe0f")).toBe("\u2764\ufe0f \u{1f3f3}\ufe0f");
+});
+
 test("arguments are exact JSON, whatever the page did to its arrays", () => {
   const value = { a: [1, 'x"\\\n\u202e', null, true], b: {}, c: [], "d e": { f: -1.5 } };
   Object.assign(Array.prototype, { toJSON: () => "spoilt" });
@@ -31,6 +38,13 @@ test("arguments are a table with a row for each value", () => {
     ["none", "null"],
     ["empty", "{}"],
   ]);
+});
+
+test("no two values of a table have the same name", () => {
+  const names = rows({ "a.b": 1, a: { b: 2, "": 3 }, "a[1]": 4, "": 5, "big room": 6, "to\u3164": 7 }).map(
+    ([name]) => name,
+  );
+  expect(names).toEqual(['"a.b"', "a.b", 'a[""]', '"a[1]"', '""', "big room", '"to\\u3164"']);
 });
 
 test("time that is left is told in minutes and seconds", () => {
