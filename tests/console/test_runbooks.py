@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,42 @@ async def test_a_tool_is_allowed_from_now_on_and_a_double_click_answers_one_ques
         await expect(card(desk, "work")).to_contain_text("allowed by ada, from now on")
         assert [grant["scope"] for grant in (await place.ada.get("/api/agent/grants")).body["items"]] == ["session"]
     assert (folder(place) / "two.txt").exists()
+
+
+async def test_a_click_that_was_on_its_way_when_a_question_came_forward_allows_nothing(place: Lab):
+    for name in ("one.txt", "two.txt"):
+        (folder(place) / name).unlink(missing_ok=True)
+    async with place.desk() as desk:
+        await desk.page.clock.install()
+        await desk.page.reload()
+        await runs(desk, "asks.atrb")
+        dialog = desk.page.get_by_role("dialog")
+        # From here on, time passes only when we say so.
+        await desk.page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
+        await _comes(desk, dialog)
+        allow = dialog.get_by_role("button", name="Allow")
+        await allow.click(force=True)
+        await expect(dialog).to_contain_text("That came too soon to be meant.")
+        assert not (folder(place) / "one.txt").exists()
+        await desk.page.clock.run_for(1_000)
+        await expect(dialog).not_to_contain_text("too soon")
+        await desk.page.keyboard.press("Escape")
+        await desk.page.clock.run_for(100)
+        # Put back into the page it stands elsewhere, and nobody has aimed at it there.
+        await (
+            desk.page.get_by_role("article", name="Question of work")
+            .get_by_role("button", name="Allow")
+            .click(force=True)
+        )
+        await desk.sees("That came too soon to be meant.")
+        assert len((await shown(place.ada, desk.page.url.split("%2F")[1]))["approvals"]) == 1
+    assert not (folder(place) / "one.txt").exists()
+
+
+async def _comes(desk: Desk, dialog: Locator) -> None:
+    async with asyncio.timeout(PATIENT / 1000):
+        while not await dialog.count():
+            await desk.page.clock.run_for(50)
 
 
 async def test_a_question_that_is_answered_elsewhere_goes_away(place: Lab):

@@ -21,8 +21,8 @@ export function Asking({ runId, questions, nameOf, onAnswered }: Props): VNode |
   const agents = open.filter((question) => question.byAgent && !putBack.has(question.id));
   const first = agents[0];
   const others = open.filter((question) => question !== first);
-  const asked = (question: RunbookQuestion) => ({
-    ...{ question, runId, asker: nameOf(question.blockId) },
+  const asked = (question: RunbookQuestion, at: string) => ({
+    ...{ question, runId, at, asker: nameOf(question.blockId) },
     onAnswered: (isDone: boolean) => {
       if (isDone) setAnswered(new Set([...answered, question.id]));
       onAnswered();
@@ -32,13 +32,13 @@ export function Asking({ runId, questions, nameOf, onAnswered }: Props): VNode |
     <>
       {others.length > 0 && (
         <section class="stack" aria-label="Questions">
-          {others.map((question) => (
+          {others.map((question, index) => (
             <article
               key={question.id}
               class="card asks-card"
               aria-label={`Question of ${nameOf(question.blockId)}`}
             >
-              <Question {...asked(question)} />
+              <Question {...asked(question, `${index}`)} />
             </article>
           ))}
         </section>
@@ -51,7 +51,7 @@ export function Asking({ runId, questions, nameOf, onAnswered }: Props): VNode |
           onClose={() => setPutBack(new Set([...putBack, first.id]))}
         >
           <Fresh key={first.id}>
-            <Question {...asked(first)} />
+            <Question {...asked(first, "dialog")} />
           </Fresh>
         </Dialog>
       )}

@@ -3,7 +3,7 @@
 import type { RunbookQuestion } from "@pollux/protocol";
 import { remaining, visible } from "@pollux/widget";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { door } from "../../door";
 import { readInbox } from "../../inbox";
 import { useDeed } from "../../loading";
@@ -11,6 +11,7 @@ import { Arguments } from "../../parts/arguments";
 import { useNow } from "../../parts/moment";
 import { Problem } from "../../parts/notice";
 import { say } from "../../parts/said";
+import { ApproveButton, useArming } from "../approvals/meant";
 import { Diff, isDiff } from "./diff";
 
 interface Props {
@@ -19,14 +20,21 @@ interface Props {
   readonly runId: string;
   /** The block that asks, or whose agent does. */
   readonly asker: string;
+  /** Where on the page it stands. A question that moves is as good as a new one: nobody aimed at it there. */
+  readonly at: string;
   /** Somebody has answered, or tried to. */
   readonly onAnswered: (isDone: boolean) => void;
 }
 
-export function Question({ question, runId, asker, onAnswered }: Props): VNode {
+export function Question({ question, runId, asker, at, onAnswered }: Props): VNode {
   const { id, args, byAgent, preview, reason } = question;
   const [isRemembered, setIsRemembered] = useState(false);
   const deed = useDeed();
+  const arming = useArming(`${id} ${question.argsHash} ${at}`);
+  const [isTooSoon, setIsTooSoon] = useState(false);
+  useEffect(() => {
+    if (arming.isArmed) setIsTooSoon(false);
+  }, [arming.isArmed]);
   const answer = async (approved: boolean) => {
     const isDone = await deed.run(() =>
       door.post(`/api/runbooks/runs/${encodeURIComponent(runId)}/tool-approval`, {
@@ -61,12 +69,18 @@ export function Question({ question, runId, asker, onAnswered }: Props): VNode {
       )}
       <Problem of={deed.problem} />
       <div class="row answers">
-        <Press isPrimary isBusy={deed.isBusy} onPress={() => void answer(true)}>
+        <ApproveButton
+          {...{ arming, isPrimary: true, onTooSoon: () => setIsTooSoon(true) }}
+          onMeant={() => deed.isBusy || void answer(true)}
+        >
           {question.tool === "runbook_pause" ? "Go on" : "Allow"}
-        </Press>
+        </ApproveButton>
         <Press isBusy={deed.isBusy} onPress={() => void answer(false)}>
           Deny
         </Press>
+        <span class="too-soon" role="status">
+          {isTooSoon && "That came too soon to be meant. Look at it, then press again."}
+        </span>
       </div>
     </div>
   );
@@ -91,16 +105,11 @@ function What({ preview, args }: { preview: string; args: RunbookQuestion["args"
 }
 
 /** A second click of a double one was not meant for the next question. */
-function Press(props: {
-  isPrimary?: boolean;
-  isBusy: boolean;
-  onPress: () => void;
-  children: string;
-}): VNode {
+function Press(props: { isBusy: boolean; onPress: () => void; children: string }): VNode {
   return (
     <button
       type="button"
-      class={props.isPrimary ? "primary" : "danger"}
+      class="danger"
       disabled={props.isBusy}
       onClick={(event) => {
         if (event.detail <= 1) props.onPress();
@@ -150,7 +159,8 @@ function asksTo({ tool, args }: RunbookQuestion): string {
   return DEEDS[tool] ?? `asks for ${tool.replaceAll("_", " ")}`;
 }
 
+/** All that would be allowed from now on: what is not named here is not remembered either. */
 function about({ tool, subjects }: RunbookQuestion): string {
-  const shown = subjects.slice(0, 3).map(visible).join(", ");
-  return ` (${tool}${shown && `: ${shown}`}${subjects.length > 3 ? " …" : ""})`;
+  const whom = subjects.map(visible).join(", ");
+  return ` (${visible(tool)}${whom && `: ${whom}`})`;
 }
