@@ -1,12 +1,13 @@
 """The approvals inbox for the unlucky: focus elsewhere, texts half written, wrong clocks, arguments that deceive."""
 
+import json
 import re
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 from tests.console.acting import CONFIG
 from tests.console.lab import PATIENT, Lab, lab
 from tests.http.browsing import needs_chromium
@@ -56,26 +57,28 @@ async def test_escape_another_page_and_signing_in_again_lose_nothing_that_was_ty
     async with place.desk() as desk:
         await desk.open(f"approvals/{approval}")
         body, why = desk.page.get_by_label("body", exact=True), desk.page.get_by_label("Why not?")
-        await desk.page.keyboard.press("e")
+        edit, reject = (desk.page.get_by_role("button", name=name, exact=True) for name in ("Edit", "Reject"))
+        await edit.click()
         await body.fill("the report is late")
-        await desk.page.keyboard.press("Escape")
-        await desk.page.keyboard.press("r")
+        await body.press("Escape")
+        await reject.click()
         await why.fill("not before noon")
-        await desk.page.keyboard.press("Escape")
+        await why.press("Escape")
         await desk.open("runs")
         await desk.page.get_by_role("button", name="Sign out").click()
         await desk.page.get_by_label("Token").fill(TOKENS["ada"])
         await desk.page.get_by_role("button", name="Sign in").click()
+        await expect(desk.page.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
         await desk.open(f"approvals/{approval}")
-        await desk.page.get_by_role("button", name="Edit", exact=True).click()
+        await edit.click()
         await expect(body).to_have_value("the report is late")
         await desk.page.get_by_role("button", name="Leave it as it is").click()
-        await desk.page.get_by_role("button", name="Edit", exact=True).click()
+        await edit.click()
         await expect(body).to_have_value("the report is ready")
-        await desk.page.keyboard.press("Escape")
-        await desk.page.get_by_role("button", name="Reject", exact=True).click()
+        await body.press("Escape")
+        await reject.click()
         await expect(why).to_have_value("not before noon")
-        await desk.page.keyboard.press("Control+Enter")
+        await why.press("Control+Enter")
         await desk.sees("Rejected. Nothing was done.")
         # The browser itself reports that for a moment nobody was signed in.
         assert all("401" in trouble for trouble in desk.troubles)
@@ -92,3 +95,29 @@ async def test_a_clock_that_is_wrong_here_changes_nothing_that_is_said_of_time(p
         await expect(desk.page.locator(".countdown")).to_have_text(re.compile(r"^23:5\d:\d\d left$"), timeout=PATIENT)
         asked = desk.page.locator(".facts div").filter(has=desk.page.get_by_text("Asked", exact=True))
         await expect(asked).to_have_text(re.compile(r"^Asked(now|\d+ (sec|min)\. ago)$"))
+
+
+async def test_many_answers_wait_for_their_turn_where_the_server_takes_only_so_many(place: Lab):
+    approvals = {await place.asks(f"{name}@many.example") for name in ("one", "two", "three")}
+    refused: set[str] = set()
+
+    async def takes_few(route: Route) -> None:
+        approval = route.request.post_data_json["approvalId"]
+        is_first = approval not in refused
+        refused.add(approval)
+        error = {"code": "rate_limited", "message": "too many requests; come again in 1 seconds"}
+        body = json.dumps({"ok": False, "error": error})
+        if is_first:
+            await route.fulfill(status=429, content_type="application/json", body=body)
+        else:
+            await route.continue_()
+
+    async with place.desk() as desk:
+        await desk.page.route("**/approvals/resolve*", takes_few)
+        await desk.open("approvals")
+        await desk.page.get_by_label("Select all 3 that are shown").check()
+        await desk.page.get_by_role("button", name="Reject 3…").click()
+        await desk.page.get_by_role("dialog").get_by_role("button", name="Reject 3 questions").click()
+        await expect(desk.page.locator(".remark")).to_have_text("3 rejected.", timeout=PATIENT)
+        assert refused == approvals
+        desk.troubles.clear()

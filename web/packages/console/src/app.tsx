@@ -5,7 +5,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { door, Refusal } from "./door";
 import { inbox, useInboxKept } from "./inbox";
-import { Nav } from "./nav";
+import { Nav, told } from "./nav";
 import { PAGES, pageNamed } from "./pages";
 import { Boundary } from "./parts/boundary";
 import { Empty, Notice, Problem } from "./parts/notice";
@@ -53,7 +53,8 @@ function Frame({ who }: { who: SessionView }): VNode {
   useUnsureKept();
   const place = usePlace();
   const { questions, hasMore, problem } = useSignal(inbox);
-  const waiting = questions.length;
+  const tally = { count: questions.length, hasMore };
+  const waiting = told(tally);
   const lost = useSignal(unsure);
   const page = pageNamed(place.page);
   const main = useRef<HTMLElement>(null);
@@ -61,8 +62,8 @@ function Frame({ who }: { who: SessionView }): VNode {
   const title = page?.title ?? "Nothing here";
 
   useEffect(() => {
-    document.title = `${waiting ? `(${waiting}${hasMore ? "+" : ""}) ` : ""}${title} · Pollux`;
-  }, [title, waiting, hasMore]);
+    document.title = `${waiting && `(${waiting}) `}${title} · Pollux`;
+  }, [title, waiting]);
   useEffect(() => {
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
@@ -73,7 +74,7 @@ function Frame({ who }: { who: SessionView }): VNode {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the page
       </button>
-      <Nav pages={PAGES} place={place} user={who.user} counts={{ approvals: waiting, unknown: lost }} />
+      <Nav pages={PAGES} place={place} user={who.user} counts={{ approvals: tally, unknown: lost }} />
       <main id="main" ref={main} tabIndex={-1}>
         {problem instanceof Refusal && problem.code === "unreachable" && (
           <Notice tone="warn">The server cannot be reached. What is shown may be old.</Notice>

@@ -13,14 +13,24 @@ interface Props {
   readonly place: Place;
   readonly user: string;
   /** What wants somebody, by page. */
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: Readonly<Record<string, Tally>>;
+}
+
+export interface Tally {
+  readonly count: number;
+  readonly hasMore: boolean;
 }
 
 /** What the numbers count, for those who hear them. */
 const COUNTED: Readonly<Record<string, string>> = { approvals: "waiting", unknown: "to be settled" };
 
 export function Nav({ pages, place, user, counts }: Props): VNode {
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const all = told(
+    Object.values(counts).reduce((sum, { count, hasMore }) => ({
+      count: sum.count + count,
+      hasMore: sum.hasMore || hasMore,
+    })),
+  );
   const [isOpen, setIsOpen] = useState(false);
   useEffect(() => setIsOpen(false), [place.page, place.id]);
   return (
@@ -36,7 +46,7 @@ export function Nav({ pages, place, user, counts }: Props): VNode {
         >
           <Icon name="menu" />
           <span class="unseen">Pages</span>
-          {all > 0 && <span class="count">{all}</span>}
+          {all && <span class="count">{all}</span>}
         </button>
       </div>
       <nav id="pages" aria-label="Pages">
@@ -46,7 +56,7 @@ export function Nav({ pages, place, user, counts }: Props): VNode {
               <a href={linkTo(name)} aria-current={place.page === name ? "page" : undefined}>
                 <Icon name={icon} />
                 {title}
-                <Count of={counts[name] ?? 0} words={COUNTED[name] ?? ""} />
+                <Count of={counts[name]} words={COUNTED[name] ?? ""} />
               </a>
             </li>
           ))}
@@ -65,11 +75,16 @@ export function Nav({ pages, place, user, counts }: Props): VNode {
   );
 }
 
-function Count({ of, words }: { of: number; words: string }): VNode | null {
-  if (of === 0) return null;
+/** A number for people; empty where there is nothing to count. */
+export function told({ count, hasMore }: Tally): string {
+  return count > 0 ? `${count}${hasMore ? "+" : ""}` : "";
+}
+
+function Count({ of, words }: { of: Tally | undefined; words: string }): VNode | null {
+  if (!of || of.count === 0) return null;
   return (
     <span class="count">
-      {of}
+      {told(of)}
       <span class="unseen"> {words}</span>
     </span>
   );

@@ -3,14 +3,19 @@
 import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { Refusal } from "../../door";
 import { Arguments } from "../../parts/arguments";
 import { Dialog } from "../../parts/dialog";
 import { say } from "../../parts/said";
 import { answer } from "./answers";
-import { type Decision, told } from "./fate";
+import { type Decision, type Fate, told } from "./fate";
 import { ApproveButton, useArming } from "./meant";
 import { listed, type Question, titleOf } from "./question";
 import { RejectForm } from "./reject";
+
+/** How often an answer is tried that came too soon after others, and how long after. */
+const MOST_TRIES = 60;
+const TURN_MS = 1_000;
 
 interface Props {
   /** As they are when the dialog opens: what comes later is not among them. */
@@ -90,13 +95,27 @@ function Those({ questions }: { questions: readonly Question[] }): VNode {
 async function answerAll(questions: readonly Question[], decision: Decision, feedback = ""): Promise<void> {
   let count = 0;
   for (const question of questions) {
-    const fate = await answer(question, decision, feedback);
+    const fate = await patientAnswer(question, decision, feedback);
     if (fate.step === "taken") count++;
     else if (questions.length === 1) return say(told(fate).text);
   }
   const word = decision === "reject" ? "rejected" : "approved";
   const rest = questions.length - count;
   say(`${count} ${word}.${rest > 0 ? ` ${rest} could not be answered: see there why.` : ""}`);
+}
+
+/** A server takes only so many requests in a while. The rest of many answers waits for its turn. */
+async function patientAnswer(question: Question, decision: Decision, feedback: string): Promise<Fate> {
+  let fate = await answer(question, decision, feedback);
+  for (let tries = 0; isTooMany(fate) && tries < MOST_TRIES; tries++) {
+    await new Promise((go) => setTimeout(go, TURN_MS));
+    fate = await answer(question, decision, feedback);
+  }
+  return fate;
+}
+
+function isTooMany(fate: Fate): boolean {
+  return fate.step === "refused" && fate.problem instanceof Refusal && fate.problem.status === 429;
 }
 
 function counted(questions: readonly Question[]): string {
