@@ -121,3 +121,12 @@ async def test_many_answers_wait_for_their_turn_where_the_server_takes_only_so_m
         await expect(desk.page.locator(".remark")).to_have_text("3 rejected.", timeout=PATIENT)
         assert refused == approvals
         desk.troubles.clear()
+
+
+async def test_letters_that_only_look_like_others_are_told_of_a_recipient(place: Lab):
+    doubtful = "\u0440\u0430ypal"
+    await place.ada.run(f'call launch {{"probe": "{doubtful}"}}')
+    async with place.desk() as desk:
+        await desk.open("approvals")
+        await desk.sees(f"{doubtful} is not what it looks like: \u0440 (U+0440) and \u0430 (U+0430) only look Latin.")
+        assert await desk.problems() == []

@@ -1,5 +1,6 @@
 import type { PendingView } from "@pollux/protocol";
 import { describe, expect, it, vi } from "vitest";
+import { lookalikesIn } from "../src/pages/approvals/lookalikes";
 import {
   agentOf,
   listed,
@@ -86,5 +87,28 @@ describe("the queue", () => {
   it("misses what should wait and does not", () => {
     expect(ids(gone([at(1), at(2)], [at(2)], false))).toEqual(["apr_1"]);
     expect(ids(gone([at(1), at(2), at(3)], [at(4), at(2)], true))).toEqual(["apr_3"]);
+  });
+});
+
+describe("letters that look like others", () => {
+  it("are told where they stand among Latin ones, or could be a word of them", () => {
+    expect(lookalikesIn("\u0440\u0430ypal@example.com")).toEqual(["\u0440", "\u0430"]);
+    expect(lookalikesIn("bob@\u0430\u0440\u0440\u04cf\u0435.com")).toEqual([
+      "\u0430",
+      "\u0440",
+      "\u04cf",
+      "\u0435",
+    ]);
+  });
+
+  it("are left alone in words of their own script", () => {
+    for (const name of [
+      "иван@example.com",
+      "bob@пример.рф",
+      "Ωμέγα@example.com",
+      "日本@example.com",
+      "josé@example.com",
+    ])
+      expect(lookalikesIn(name)).toEqual([]);
   });
 });

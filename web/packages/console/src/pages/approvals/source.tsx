@@ -7,6 +7,7 @@ import { useLoaded } from "../../loading";
 import { Facts } from "../../parts/facts";
 import { Moment } from "../../parts/moment";
 import { linkTo } from "../../place";
+import { lookalikesIn } from "./lookalikes";
 import { agentOf, listed, type Question, strangersOf } from "./question";
 
 const LONGEST_PROMPT = 400;
@@ -38,6 +39,7 @@ export function Source({ question }: { question: Question }): VNode {
 
 /** Whom it is about. */
 export function Subjects({ of: subjects }: { of: readonly string[] }): VNode {
+  const doubtful = subjects.filter((subject) => lookalikesIn(subject).length > 0);
   return (
     <span class="subjects">
       {subjects.map((subject) => (
@@ -45,8 +47,18 @@ export function Subjects({ of: subjects }: { of: readonly string[] }): VNode {
           {visible(subject)}
         </span>
       ))}
+      {doubtful.map((subject) => (
+        <span key={`of ${subject}`} class="strangers">
+          <bdi>{visible(subject)}</bdi> is not what it looks like: {listed(lookalikesIn(subject).map(named))}{" "}
+          only look Latin.
+        </span>
+      ))}
     </span>
   );
+}
+
+function named(letter: string): string {
+  return `${letter} (U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")})`;
 }
 
 function Words({ question }: { question: Question }): VNode {
