@@ -158,6 +158,24 @@ async def test_a_line_that_was_cut_is_taken_up_where_it_broke(place: Lab):
         desk.troubles.clear()
 
 
+async def test_who_asked_too_often_is_told_of_the_run_all_the_same(place: Lab):
+    run = await place.ada.run("say hello")
+    refused: list[str] = []
+
+    async def takes_few(route: Route) -> None:
+        refused.append(route.request.url)
+        if len(refused) > 1:
+            return await route.continue_()
+        return await route.fulfill(status=429, content_type="application/json", body="{}")
+
+    async with place.desk() as desk:
+        await desk.page.route("**/events?*", takes_few)
+        await desk.open(f"runs/{run['runId']}")
+        await expect(_events(desk).last).to_have_text("The run is completed", timeout=PATIENT)
+        # The browser itself reports the refusal.
+        desk.troubles.clear()
+
+
 async def test_an_outcome_that_nobody_knows_is_shown_and_also_who_found_out(place: Lab):
     run = await place.ada.run("launch the probe Voyager")
     got = await place.ada.resolve(run["approvals"][0]["id"])

@@ -116,12 +116,17 @@ export async function follow(
       if (signal.aborted) return;
       reader.problem = problem;
       tell();
-      if (problem instanceof Refusal && problem.status >= 400 && problem.status < 500) return;
+      if (problem instanceof Refusal && isFinal(problem)) return;
     }
     await slept(pause, signal);
     if (signal.aborted) return;
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/** Whether asking again would bring the same. Who asked too often is answered later. */
+function isFinal({ status }: Refusal): boolean {
+  return status >= 400 && status < 500 && status !== 429;
 }
 
 export function useJournal(runId: string): Journal {
