@@ -1,5 +1,6 @@
 """The approvals inbox for the unlucky: focus elsewhere, texts half written, wrong clocks, arguments that deceive."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator
@@ -130,3 +131,25 @@ async def test_letters_that_only_look_like_others_are_told_of_a_recipient(place:
         await desk.open("approvals")
         await desk.sees(f"{doubtful} is not what it looks like: \u0440 (U+0440) and \u0430 (U+0430) only look Latin.")
         assert await desk.problems() == []
+
+
+async def test_a_question_that_moves_up_when_another_is_answered_wants_another_look(place: Lab):
+    async with place.desk() as desk:
+        await desk.page.clock.install()
+        await desk.page.reload()
+        run = await place.ada.run("Send an email to first@two.example and to second@two.example saying it is noon")
+        await desk.open(f"threads/{run['threadId']}")
+        questions = desk.page.get_by_role("group", name="E-mail to")
+        await expect(questions).to_have_count(2, timeout=PATIENT)
+        second = questions.last.get_by_role("button", name="Approve once")
+        await expect(second).to_have_attribute("aria-disabled", "false", timeout=PATIENT)
+        # From here on, time passes only when we say so.
+        await desk.page.clock.pause_at(datetime.now(UTC) + timedelta(minutes=1))
+        await questions.first.get_by_role("button", name="Reject").click()
+        await desk.page.get_by_role("form", name="Reject").get_by_role("button", name="Reject").click()
+        async with asyncio.timeout(PATIENT / 1000):
+            while await questions.count() == 2:
+                await desk.page.clock.run_for(50)
+        await expect(second).to_have_attribute("aria-disabled", "true")
+        await desk.page.clock.run_for(1_000)
+        await expect(second).to_have_attribute("aria-disabled", "false")

@@ -31,6 +31,8 @@ interface Props {
   readonly isTitled?: boolean;
   /** Whether keys answer it: it is the one question that is open on the page. */
   readonly hasKeys?: boolean;
+  /** Where among others it stands, if they go away once answered: what moves under a pointer is as good as new. */
+  readonly at?: string;
   readonly mode?: Mode;
   readonly onMode?: (mode: Mode) => void;
 }
@@ -42,6 +44,7 @@ export function QuestionCard({
   onAnswered,
   isTitled = true,
   hasKeys = false,
+  at = "",
   ...held
 }: Props): VNode {
   const question = useLatest(asked);
@@ -49,7 +52,7 @@ export function QuestionCard({
   const [ownMode, setOwnMode] = useState<Mode>("choices");
   const { mode = ownMode, onMode: setMode = setOwnMode } = held;
   const [isTooSoon, setIsTooSoon] = useState(false);
-  const arming = useArming(`${question.id} ${question.argsHash}`);
+  const arming = useArming(`${question.id} ${question.argsHash} ${at}`);
   const card = useRef<HTMLDivElement>(null);
   const isAsked = isOpen(fate);
   const canEdit = agentOf(question) === null;

@@ -36,10 +36,14 @@ function ToldNow({ story, threadId, files, run, onAnswered }: Props): VNode {
         <TurnView key={turn.number} turn={turn} />
       ))}
       {questionsOf(story).map(
-        ({ id, question }) =>
+        ({ id, question }, index) =>
           question && (
             <div key={id} class="card asked">
-              <QuestionCard question={{ ...question, runId: story.runId }} onAnswered={onAnswered} />
+              <QuestionCard
+                question={{ ...question, runId: story.runId }}
+                at={`${index}`}
+                onAnswered={onAnswered}
+              />
             </div>
           ),
       )}
