@@ -142,7 +142,10 @@ async def test_what_was_used_is_drawn_and_told_day_by_day(place: Lab):
         await desk.open("usage?days=7")
         await desk.sees(f"Tokens{sum(sums):,}")
         chart = desk.page.get_by_role("img", name="Tokens per day")
-        assert await chart.locator("rect[class^=series]").count() == sum(total > 0 for total in sums)
+        # It is drawn once it knows how wide it is.
+        await expect(chart.locator("rect[class^=series]")).to_have_count(
+            sum(total > 0 for total in sums), timeout=PATIENT
+        )
         await chart.locator(".bar").nth(3).hover()
         await desk.sees(f": {sums[3]:,} tokens")
         await desk.page.get_by_text("Show as a table").press("Enter")
