@@ -57,8 +57,10 @@ async def runs(desk: Desk, path: str, *, trust: bool = True) -> None:
 async def test_documents_are_listed_with_what_is_wrong_with_them_and_how_they_ran(place: Lab):
     run = await begun(place.ada, "fails.atrb")
     await ended(place.ada, run["runId"])
+    (folder(place) / "look\u202egnp.atrb").write_text("id: x")
     async with place.desk() as desk:
         await desk.open("runbooks")
+        await desk.sees("look\\u202egnp.atrb")
         await desk.sees("What is left to do")
         await desk.sees("It cannot be read: the runbook is not valid YAML")
         await desk.sees("1 remark")

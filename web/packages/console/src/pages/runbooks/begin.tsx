@@ -1,6 +1,7 @@
 /** Before a document runs: the values that it asks for, and whether it is trusted as it stands. */
 
 import type { DocumentView, RunbookRunView, RunbookStartBody } from "@pollux/protocol";
+import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { door } from "../../door";
@@ -50,7 +51,7 @@ export function Begin({ document, onClose, onChanged }: Props): VNode {
   };
   const isMissing = wanted.some(({ name, isNeeded }) => isNeeded && !values[name]);
   return (
-    <Dialog title={`Run “${document.name}”`} onClose={onClose}>
+    <Dialog title={`Run “${visible(document.name)}”`} onClose={onClose}>
       <form
         class="stack"
         onSubmit={(event) => {

@@ -1,6 +1,7 @@
 /** A block that does something: what it is, how far it has come, and what it has put out. */
 
 import type { BlockProgress, BlockView } from "@pollux/protocol";
+import { visible } from "@pollux/widget";
 import type { ComponentChildren, VNode } from "preact";
 import { Pre } from "../../parts/arguments";
 import { span, useNow } from "../../parts/moment";
@@ -32,7 +33,7 @@ const ACTING = ["script", "terminal", "run", "http", "sqlite", "postgres", "sub-
 
 export function BlockCard({ block, written, going, deeds, children }: Props): VNode {
   const kind = kindOf(block.type);
-  const name = nameOf(block);
+  const name = visible(nameOf(block));
   const act = written ? seen(actOf(written)) : "";
   const isFirst = !going;
   const state = going && stateOf(going);

@@ -1,6 +1,7 @@
 /** One document: what it says, what it would run, and the way to run it or to change it. */
 
 import type { DocumentView, RunbookRunItem, RunbookSettings } from "@pollux/protocol";
+import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useListed, useLoaded } from "../../loading";
@@ -25,13 +26,14 @@ export function DocumentPage({ path, isSource }: { path: string; isSource: boole
       <>
         <h1>Runbooks</h1>
         <p>
-          There is no runbook “{path}” for you here. See <a href={linkTo("runbooks")}>those there are</a>.
+          There is no runbook “{visible(path)}” for you here. See{" "}
+          <a href={linkTo("runbooks")}>those there are</a>.
         </p>
       </>
     );
   return (
     <>
-      {!loaded.value && <h1 dir="auto">{path}</h1>}
+      {!loaded.value && <h1 dir="auto">{visible(path)}</h1>}
       <Shown of={{ ...loaded, value: saved ?? loaded.value }}>
         {(document) => (
           <Opened document={document} isSource={isSource} onSaved={setSaved} onReload={loaded.again} />
@@ -59,7 +61,7 @@ function Opened({ document, isSource, onSaved, onReload }: Props): VNode {
   return (
     <>
       <div class="row ends">
-        <h1 dir="auto">{name || path}</h1>
+        <h1 dir="auto">{visible(name || path)}</h1>
         <button
           type="button"
           class="primary"
@@ -72,7 +74,7 @@ function Opened({ document, isSource, onSaved, onReload }: Props): VNode {
       </div>
       <Facts
         of={[
-          ["Document", <code>{path}</code>],
+          ["Document", <code>{visible(path)}</code>],
           ["Trust", trusted ? "trusted as it stands" : "nobody has trusted it as it stands"],
           ["Changes", editable ? null : "it cannot be changed here"],
         ]}

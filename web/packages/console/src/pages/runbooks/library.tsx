@@ -1,6 +1,7 @@
 /** The documents of the folder, and what ran last. */
 
 import type { RunbookItem, RunbookRunItem } from "@pollux/protocol";
+import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useListed } from "../../loading";
 import { Moment } from "../../parts/moment";
@@ -57,18 +58,18 @@ function Volume({ item, last }: { item: RunbookItem; last: RunbookRunItem | unde
     <li class="card volume-card">
       <div class="row ends">
         <h2 dir="auto">
-          <a href={linkToDocument(path)}>{name || path}</a>
+          <a href={linkToDocument(path)}>{visible(name || path)}</a>
         </h2>
         {last && (
           <a class="last-run" href={linkToRun(last.runId)}>
-            <span class="unseen">The last run of {name || path}: </span>
+            <span class="unseen">The last run of {visible(name || path)}: </span>
             <Status word={wordOfRun(last.state)} />
             <Moment at={last.createdAt} />
           </a>
         )}
       </div>
       <p class="faint about">
-        <code>{path}</code>
+        <code>{visible(path)}</code>
         {!error && <span>{blocks === 1 ? "1 block" : `${blocks} blocks`}</span>}
         {trusted && <span>trusted as it stands</span>}
       </p>
@@ -103,7 +104,7 @@ export function RunList({ runs }: { runs: readonly RunbookRunItem[] }): VNode {
           {runs.map((run) => (
             <tr key={run.runId}>
               <th scope="row" dir="auto">
-                <a href={linkToRun(run.runId)}>{run.name || "Without a name"}</a>
+                <a href={linkToRun(run.runId)}>{visible(run.name) || "Without a name"}</a>
               </th>
               <td>
                 <Status word={wordOfRun(run.state)} />

@@ -1,6 +1,7 @@
 /** One run of a document, live: its blocks, what it asks, and how to go on where it stopped. */
 
 import type { DocumentView, RunbookRunView, RunRowView } from "@pollux/protocol";
+import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { door } from "../../door";
@@ -65,7 +66,7 @@ function Run({ run, loaded, following: { board, problem } }: Props): VNode {
   const isLast = !all || all[0]?.runId === run.runId;
   const named = (blockId: string) => {
     const block = run.blocks.find((each) => each.id === blockId);
-    return block ? nameOf(block) : "this runbook";
+    return block ? visible(nameOf(block)) : "this runbook";
   };
   useTold(run);
   return (
@@ -96,7 +97,7 @@ function Head({ run, onStopped }: { run: RunbookRunView; onStopped: () => void }
   return (
     <>
       <div class="row ends">
-        <h1 dir="auto">{run.name || "Run of a runbook"}</h1>
+        <h1 dir="auto">{visible(run.name) || "Run of a runbook"}</h1>
         {!isOver(run.state) && (
           <button type="button" class="danger" disabled={deed.isBusy} onClick={() => void stop()}>
             Cancel the run
@@ -107,7 +108,7 @@ function Head({ run, onStopped }: { run: RunbookRunView; onStopped: () => void }
       <Facts
         of={[
           ["State", <Status word={wordOfRun(run.state, run.approvals.length)} />],
-          ["Document", run.path && <a href={linkToDocument(run.path)}>{run.path}</a>],
+          ["Document", run.path && <a href={linkToDocument(run.path)}>{visible(run.path)}</a>],
           ["Begun", <Clock at={run.createdAt} />],
           ["Trust", run.trusted ? "as it stood" : "asks about each block"],
           ["Run", <Id of={run.runId} />],
