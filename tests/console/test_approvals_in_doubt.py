@@ -103,7 +103,7 @@ async def test_many_answers_wait_for_their_turn_where_the_server_takes_only_so_m
     refused: set[str] = set()
 
     async def takes_few(route: Route) -> None:
-        approval = route.request.post_data_json["approvalId"]
+        approval: str = json.loads(route.request.post_data or "")["approvalId"]
         is_first = approval not in refused
         refused.add(approval)
         error = {"code": "rate_limited", "message": "too many requests; come again in 1 seconds"}
