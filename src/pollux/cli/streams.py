@@ -24,7 +24,8 @@ def fill_gaps() -> None:
 def write_anything() -> None:
     """Let no character end a command: one that the terminal's encoding lacks is written out, as on standard error."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
+    # UTF-8 lacks none. A stream whose descriptor was exchanged underneath cannot always be changed, so it is not tried.
+    if reconfigure is not None and sys.stdout.encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
         reconfigure(errors="backslashreplace")
 
 
