@@ -44,11 +44,21 @@ $(STATIC): $(WEB_READY) web/build.mjs $(shell find web/packages -path '*/src/*' 
 web: $(STATIC) ## Build the script that pages load
 
 .PHONY: lint
-lint: $(READY) $(WEB_READY) ## Formatting, lint and types, of Python and TypeScript
+lint: lint-python lint-web ## Formatting, lint and types, of Python and TypeScript
+
+.PHONY: lint-python
+lint-python: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
+
+.PHONY: lint-web
+lint-web: $(WEB_READY)
 	cd web && npm run --silent check
+
+.PHONY: test-web
+test-web: lint-web
+	cd web && npm test --silent
 
 .PHONY: format
 format: $(READY) ## Rewrite the source in the house's format
@@ -59,14 +69,14 @@ format: $(READY) ## Rewrite the source in the house's format
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tracing doubles the time of a test, so only those run traced that reach the two packages with a threshold directly.
-TRACED := tests/core tests/engine tests/page tests/dispatch
-# More than there are cores: most of what takes long waits, for a disk, a browser or a process that it started.
-PYTEST := $(BIN)/pytest -n 6 --dist worksteal
+TRACED := tests/core tests/engine tests/dispatch
+# More than there are cores: much of what takes long waits, for a disk or a process that it started.
+PYTEST := $(BIN)/pytest -n 4 --dist worksteal
 
 # The closing lines of both come last, so that they tell what ran.
 .PHONY: test
-test: lint $(STATIC) ## Everything that must hold before a change is sent
-	cd web && npm test --silent
+test: $(READY) $(STATIC) ## Everything that must hold before a change is sent
+	@$(MAKE) --no-print-directory --output-sync -j 2 lint-python test-web
 	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
 	$(PYTEST) $(TRACED) --cov --cov-report= | tee $(TEST_LOG)
 	@$(BIN)/python scripts/check_coverage.py

@@ -51,6 +51,10 @@ PLACES: Mapping[str, Callable[[], Iterator[Kill]]] = {
 
 needs_strace = pytest.mark.skipif(STRACE is None, reason="strace is not installed: apt-get install strace")
 both = pytest.mark.parametrize("deed", [MAIL, EVENT], ids=lambda deed: deed.tool)
+swept = pytest.mark.parametrize(
+    "deed", [pytest.param(MAIL, id=MAIL.tool), pytest.param(EVENT, id=EVENT.tool, marks=pytest.mark.soak)]
+)
+"""Both as well; the calendar's are many kills more and go the same way."""
 
 
 @pytest.fixture
@@ -65,7 +69,7 @@ async def google(tmp_path: Path) -> AsyncGenerator[Google]:
         yield world
 
 
-@both
+@swept
 async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: Lab, google: Google, deed: Deed):
     total = Findings()
     for point in COMMITS:
@@ -75,7 +79,7 @@ async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: 
     assert_certain(total)
 
 
-@both
+@swept
 async def test_a_server_killed_at_any_request_of_its_own_repeats_and_loses_nothing(
     lab: Lab, google: Google, deed: Deed
 ):
