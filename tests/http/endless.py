@@ -60,18 +60,28 @@ class Reply:
 async def exchange(port: int, *pieces: bytes, quiet: float = QUIET) -> list[Reply]:
     """What comes back for these bytes, until the server hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    receiving = asyncio.ensure_future(reader.read())
+    heard = bytearray()
+
+    async def hear() -> None:
+        while piece := await reader.read(1 << 16):
+            heard.extend(piece)
+
+    receiving = asyncio.ensure_future(hear())
     try:
         async with asyncio.timeout(LONGEST + quiet):
             with suppress(ConnectionError):  # Refused before it was all said.
                 for piece in pieces:
                     writer.write(piece)
                     await writer.drain()
-                await asyncio.wait({receiving}, timeout=quiet)
+                before = -1
+                while not receiving.done() and len(heard) > before:
+                    before = len(heard)
+                    await asyncio.wait({receiving}, timeout=quiet)
                 if not receiving.done():
                     # It waits for more: say that there is none.
                     writer.write_eof()
-                return replies_in(await receiving)
+                await receiving
+                return replies_in(bytes(heard))
             return []
     finally:
         receiving.cancel()
