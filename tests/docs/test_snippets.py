@@ -24,6 +24,7 @@ from opentelemetry import trace
 from opentelemetry.util._once import Once
 
 from pollux import Agent
+from pollux.sdk import logs
 
 REPOSITORY: Final = Path(__file__).parent.parent.parent
 PAGES: Final = [
@@ -97,6 +98,9 @@ def untouched() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(environ)
+    # Of agents that the page left open: they would be taken for listeners whose handler is there.
+    for tap in [*logs._POST._taps]:  # pyright: ignore[reportPrivateUsage]
+        tap.close()
     for each, handlers, filters, level, propagate in before:
         each.handlers[:], each.filters[:], each.propagate = handlers, filters, propagate
         each.setLevel(level)
