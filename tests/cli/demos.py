@@ -46,6 +46,14 @@ class Running:
                 self.told += more.decode()
         return self.told
 
+    async def answers(self, text: str) -> None:
+        """Until it has said this and asks for the next line: then its run has ended."""
+        await self.hears(text)
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            while "you> " not in self.told.rpartition(text)[2]:
+                self.told += (await self.process.stdout.read(65_536)).decode()
+
     def says(self, words: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(words.encode())

@@ -90,7 +90,7 @@ async def test_a_conversation_that_goes_on_in_the_console_does_not_end_the_demo(
     async with running(tmp_path) as demo:
         await demo.hears("you> ")
         demo.says("add 2 and 3\n")
-        await demo.hears("add returned 5")
+        await demo.answers("add returned 5")
         thread = (await demo.call("GET", "/api/agent/threads"))["items"][0]["id"]
         run = await demo.call("POST", "/api/agent/run", {"prompt": MAIL, "threadId": thread})
         demo.says("add 3 and 4\n")
@@ -105,7 +105,7 @@ async def test_after_a_conversation_was_deleted_in_the_console_a_new_one_begins(
     async with running(tmp_path) as demo:
         await demo.hears("you> ")
         demo.says("add 2 and 3\n")
-        await demo.hears("add returned 5")
+        await demo.answers("add returned 5")
         thread = (await demo.call("GET", "/api/agent/threads"))["items"][0]["id"]
         await demo.call("DELETE", f"/api/agent/threads/{thread}")
         demo.says("add 3 and 4\n")

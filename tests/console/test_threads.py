@@ -21,6 +21,8 @@ SLOW = """
 model = "gemini-3.8-flash--slow-every60"
 """
 COUNTED = "\n".join(str(number) for number in range(1, 31))
+WORTH_SEARCHING = 6
+"""So many conversations can be searched."""
 EVENTS = "**/api/agent/runs/*/events*"
 BEGIN = "**/api/agent/run/stream"
 
@@ -320,6 +322,8 @@ async def test_a_server_that_is_gone_is_told_and_comes_back(place: Lab):
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 async def test_it_is_accessible_and_fits_narrow_screens(place: Lab, colours: str):
+    for number in range(WORTH_SEARCHING):
+        await place.ada.run(f"say {number}")
     thread = (await place.ada.run(f"say {'W' * 300} שלום 👋🏽"))["threadId"]
     await place.ada.run(MAIL.format(f"{'x' * 60}@example.com"), threadId=thread)
     async with place.desk(color_scheme=colours, viewport={"width": 360, "height": 700}) as desk:
