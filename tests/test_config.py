@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pollux.config import (
@@ -409,7 +409,6 @@ not an assignment
     }
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_dotenv_file_makes_the_reader_crash(content: bytes):
     with suppress(ConfigError):

@@ -1,4 +1,4 @@
-"""How long hypothesis looks: a little at every change, for long before a release."""
+"""How hard properties are tried, everywhere: no clock decides, and soak tries many more."""
 
 import os
 
