@@ -82,7 +82,7 @@ async def test_a_sync_that_fails_is_told_to_the_caller_and_loses_nothing(lab: La
 
 
 @needs_strace
-@pytest.mark.parametrize("error", ["EIO", pytest.param("ENOSPC", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC"])
 async def test_a_write_that_fails_loses_nothing_and_the_same_process_goes_on(lab: Lab, error: str):
     noticed = 0
     for number in range(SHARED_MEMORY, WRITES, 9):

@@ -67,9 +67,7 @@ async def test_a_kill_at_a_write_repeats_and_loses_nothing(lab: Lab):
     assert_sound(total)
 
 
-@pytest.mark.parametrize(
-    "kind", [kind if kind in ("keyed", "once") else pytest.param(kind, marks=pytest.mark.soak) for kind in CLASSES]
-)
+@pytest.mark.parametrize("kind", CLASSES)
 async def test_a_kill_of_the_recovering_process_repeats_and_loses_nothing(lab: Lab, kind: Repeat):
     await kill_the_recovering(lab, kind)
 

@@ -51,10 +51,6 @@ PLACES: Mapping[str, Callable[[], Iterator[Kill]]] = {
 
 needs_strace = pytest.mark.skipif(STRACE is None, reason="strace is not installed: apt-get install strace")
 both = pytest.mark.parametrize("deed", [MAIL, EVENT], ids=lambda deed: deed.tool)
-swept = pytest.mark.parametrize(
-    "deed", [pytest.param(MAIL, id=MAIL.tool), pytest.param(EVENT, id=EVENT.tool, marks=pytest.mark.soak)]
-)
-"""Both as well; the calendar's are many kills more and go the same way."""
 
 
 @pytest.fixture
@@ -69,7 +65,7 @@ async def google(tmp_path: Path) -> AsyncGenerator[Google]:
         yield world
 
 
-@swept
+@both
 async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: Lab, google: Google, deed: Deed):
     total = Findings()
     for point in COMMITS:
@@ -79,7 +75,7 @@ async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: 
     assert_certain(total)
 
 
-@swept
+@both
 async def test_a_server_killed_at_any_request_of_its_own_repeats_and_loses_nothing(
     lab: Lab, google: Google, deed: Deed
 ):
@@ -105,16 +101,8 @@ async def test_a_request_that_arrives_when_the_next_server_is_already_asking_rep
 
 
 @needs_strace
-@pytest.mark.parametrize(
-    ("deed", "when"),
-    [
-        pytest.param(
-            deed, when, id=f"{deed.tool}-{when}", marks=[] if (deed, when) == (MAIL, "after") else pytest.mark.soak
-        )
-        for deed in (MAIL, EVENT)
-        for when in WHENS
-    ],
-)
+@both
+@pytest.mark.parametrize("when", WHENS)
 async def test_a_server_killed_at_any_sync_repeats_and_loses_nothing(
     lab: Lab, google: Google, deed: Deed, when: Literal["before", "after"]
 ):

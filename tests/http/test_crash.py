@@ -124,7 +124,7 @@ async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: 
 
 
 @needs_strace
-@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.soak), "after"])
+@pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_server_killed_at_any_sync_repeats_and_loses_nothing(
     lab: Lab, model: str, when: Literal["before", "after"]
 ):

@@ -160,13 +160,12 @@ async def test_a_long_reading_stops_neither_writing_nor_for_ever_an_erasure(tmp_
     reader = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM runs").fetchone()
-    erasing = asyncio.create_task(store.erase(story.thread.id))
-    for number in range(2, 12):
-        async with asyncio.timeout(5):
-            await Story(str(number)).start(store, "words " * 100_000)
-    assert not erasing.done()
-    reader.execute("ROLLBACK")
     async with asyncio.timeout(5):
+        erasing = asyncio.create_task(store.erase(story.thread.id))
+        for number in range(2, 12):
+            await Story(str(number)).start(store, "words " * 100_000)
+        assert not erasing.done()
+        reader.execute("ROLLBACK")
         await erasing
     reader.close()
     await store.close()
