@@ -1,7 +1,11 @@
-"""How hard properties are tried, everywhere: no clock decides, and soak tries many more."""
+"""What every test may rely on: the same surroundings wherever it runs, and properties that no clock decides."""
 
 import os
+import shlex
+import signal
+from types import FrameType
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -9,3 +13,44 @@ _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", max_examples=150, deadline=None, suppress_health_check=_QUIET)
 settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_QUIET)
 settings.load_profile(os.environ.get("POLLUX_HYPOTHESIS_PROFILE", "default"))
+
+# Keys, addresses and tastes of the person who runs the tests. Proxies would carry what is meant for this machine away.
+_PERSONAL = ("ANTHROPIC_", "GEMINI_", "GOOGLE_", "OLLAMA_", "OPENAI_", "PG", "POLLUX_", "XDG_")
+_OURS = ("POLLUX_CRASH_", "POLLUX_HOSTS_", "POLLUX_HYPOTHESIS_")  # How hard the tests try.
+_PROXIES = ("all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "no_proxy")
+_TASTES = ("COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "CLICOLOR_FORCE")
+
+
+def _forget_whose_machine_it_is() -> None:
+    for name in list(os.environ):
+        is_personal = name.startswith(_PERSONAL) and not name.startswith(_OURS)
+        if is_personal or name.lower() in _PROXIES or name in _TASTES:
+            del os.environ[name]
+
+
+def _start_children_with_default_signals() -> None:
+    """nohup, a shell's background and some CI runners ignore signals, and a child inherits what its parent ignores.
+
+    A handler that does nothing ignores them just as well, and is not inherited by a program that a test starts.
+    """
+
+    def ignore(number: int, frame: FrameType | None) -> None: ...
+
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, ignore)
+    # Here a handler would not do: with SIGCHLD ignored the system keeps no exit codes.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+_forget_whose_machine_it_is()
+_start_children_with_default_signals()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how to run what failed, and nothing else."""
+    failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
+    names = dict.fromkeys(report.nodeid for report in failed)
+    if names:
+        terminalreporter.write_line(f"run these alone: .venv/bin/pytest {shlex.join(names)}")

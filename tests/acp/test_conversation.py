@@ -285,6 +285,7 @@ async def test_what_makes_no_sense_is_refused(options: dict[str, Any]):
         await talk("echo", **options)
 
 
+@pytest.mark.slow
 async def test_many_conversations_at_once_leave_no_descriptors():
     await talk("echo")
     before = descriptors()

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -85,6 +86,7 @@ def fitting(shape: Shape) -> JSON:
             raise AssertionError(shape)
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(structs(SHAPES), st.none() | SHAPES)
 def test_the_compact_form_becomes_a_schema_and_types_that_can_be_read(
@@ -102,6 +104,7 @@ def test_the_compact_form_becomes_a_schema_and_types_that_can_be_read(
     compile(python_of(file), "look_action.py", "exec")
 
 
+@pytest.mark.slow
 @SETTINGS
 @given(structs(SHAPES))
 def test_the_first_form_becomes_the_same_types(tmp_path: Path, takes: Struct):

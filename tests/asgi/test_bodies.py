@@ -95,6 +95,7 @@ def test_values_may_nest_so_deep_and_no_deeper():
             parsed(nested(depth, opening=b'{"a":', closing=b"}", core=b"0"))
 
 
+@pytest.mark.slow
 @given(VALUE)
 def test_a_value_has_the_shape_or_is_refused(value: Any):
     with suppress(ValidationError):

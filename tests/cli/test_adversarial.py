@@ -19,6 +19,8 @@ from pollux.cli.doctor import FORMATS
 from pollux.cli.doctor.stream import check
 from pollux.emulator import Emulator
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0
 
 

@@ -25,6 +25,8 @@ from pollux.sdk.setup import USER
 from pollux.testing import FakeClock, call, reply, scripted
 from pollux.wire.lines import LINES
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["place"]
 
 KEY = "canary-key-0123456789"
@@ -146,6 +148,7 @@ def test_a_question_that_is_not_there_cannot_be_answered(place: Place, verb: str
 # Answering what `pollux run` asked.
 
 
+@pytest.mark.story
 def test_a_yes_finishes_the_run_and_prints_the_answer(online: Place):
     question = asked(online)
     assert not (online.cwd / "made.txt").exists()

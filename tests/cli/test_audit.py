@@ -122,6 +122,7 @@ async def test_a_reader_who_has_seen_enough_is_no_error(place: Place):
     process.stderr.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("where", "why"), [(">&-", "it is closed"), (">/dev/full", "No space left on device")])
 def test_output_that_cannot_be_written_is_one_line_and_an_error(place: Place, where: str, why: str):
     command = ["sh", "-c", f'exec "$@" {where}', "sh", sys.executable, "-m", "pollux.cli", "audit", "head"]

@@ -15,6 +15,8 @@ from tests.cli.chats import POLLUX, Place
 from pollux.emulator import run_emulator
 from pollux.emulator.faults import FaultBook, read_rules
 
+pytestmark = pytest.mark.slow
+
 WRITE = 'call write_file {"path": "a.txt", "content": "one"}\n'
 
 

@@ -13,6 +13,8 @@ from tests.cli.terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB, UP, Termin
 from pollux.emulator import run_emulator
 from pollux.emulator.faults import FaultBook, read_rules
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "run it?"
 WRITE = 'call write_file {"path": "a.txt", "content": "one"}'
 

@@ -14,6 +14,7 @@ from pollux.cli.completion.words import Command, Option, commands, read
 OURS = ("models", "setup", "doctor", "schema", "completion")
 
 
+@pytest.mark.slow
 def test_every_command_is_there_with_the_options_that_its_own_help_names(tmp_path: Path):
     known = {command.path[-1]: command for command in commands().commands}
     assert known.keys() == COMMANDS.keys() | {"version"}

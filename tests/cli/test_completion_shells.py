@@ -20,6 +20,8 @@ from pollux.cli import COMMANDS
 from pollux.cli.completion.scripts import bash, fish, zsh
 from pollux.cli.completion.words import Command, commands, read
 
+pytestmark = pytest.mark.slow
+
 OFFER: Final = "\x07"
 """A key that puts every word on the line that Tab would offer, draws [[the line]], and empties it."""
 

@@ -17,6 +17,8 @@ from tests.cli.terminal import Terminal
 from pollux.emulator import run_emulator
 from pollux.service import GRACE_SECONDS
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_words_it_says_where_everything_is_and_ends(tmp_path: Path):
     done = demo("", cwd=tmp_path)

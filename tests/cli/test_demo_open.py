@@ -16,7 +16,7 @@ from pollux.cli.demo.opened import IN_THE_SHOP
 from pollux.cli.demo.place import RUNBOOKS
 from pollux.cli.demo_shop import PROMPTS, is_built
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 PATIENT = 20_000
 EXAMPLES = Path(__file__).parents[2] / "examples/runbooks"
 

@@ -16,6 +16,8 @@ from pollux.cli.demo.post import Gmail
 from pollux.cli.demo.process import environment
 from pollux.cli.demo.tour import Teller, World, play, world_in
 
+pytestmark = pytest.mark.slow
+
 STEPS = ["start", "ask", "approval", "kill -9", "restart", "approval", "approve", "kill -9", "restart", "recover",
          "approve", "audit", "sent"]  # fmt: skip
 STEP = re.compile(r"^ +\d+\.\d s  (\S+(?: -9)?) ", re.MULTILINE)
@@ -27,6 +29,7 @@ def test_whoever_names_a_port_for_it_is_told_that_it_has_none(tmp_path: Path):
     assert "not allowed with" in done.stderr
 
 
+@pytest.mark.story
 def test_it_is_played_to_the_end_and_every_step_is_told(tmp_path: Path):
     began = time.monotonic()
     # What somebody has set is no part of it.

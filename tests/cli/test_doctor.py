@@ -16,6 +16,8 @@ from pollux import Agent, tool
 from pollux.cli.doctor.checks import sqlite
 from pollux.testing import call, reply, scripted
 
+pytestmark = pytest.mark.slow
+
 KEY = "canary-key-0001"
 RESULT = {
     "type": "result",

@@ -18,6 +18,8 @@ from pollux.dispatch.queue.schema import install
 from pollux.stores.postgres.examination import Examination, Queue
 from pollux.stores.postgres.schema import MIGRATIONS
 
+pytestmark = pytest.mark.slow
+
 SOUND = Examination(
     place="db/pollux",
     server="15.4",

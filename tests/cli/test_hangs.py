@@ -24,6 +24,8 @@ from tests.cli.conformance.suite import told
 from tests.cli.fakes import Request, events, head, serving
 from tests.cli.programs import PATIENCE, POLLUX, Ended, Place, Warm, abreast, keys
 
+pytestmark = pytest.mark.slow
+
 FEW = 15.0
 """More seconds than a program needs to start and to end, also on a machine that is busy."""
 STREAM = ("--output-format", "stream-json")

@@ -20,6 +20,8 @@ from pollux import Agent
 from pollux.emulator import Emulator
 from pollux.testing import call, scripted
 
+pytestmark = pytest.mark.slow
+
 JSON = ("--output-format", "json")
 STREAM = ("--output-format", "stream-json")
 # Each goes wrong once: what goes on with the run meets a model that answers.

@@ -14,6 +14,8 @@ from tests.cli.machine import POLLUX, Machine, emulator
 from tests.cli.terminal import ENTER, Terminal
 from tests.runbooks.lab import agent, block, document, id_of, script
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "runbooks"
 LAST = ("result", "error")
 
@@ -192,6 +194,7 @@ def test_mistakes_on_the_command_line_are_usage_errors(machine: Machine):
     assert machine.run("runbook", "resume", "run_nothing").returncode == 1
 
 
+@pytest.mark.story
 def test_the_example_works_without_a_key(tmp_path: Path):
     machine = Machine(tmp_path)
     shutil.copytree(EXAMPLE, machine.cwd, dirs_exist_ok=True)

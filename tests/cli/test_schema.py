@@ -97,6 +97,7 @@ def test_what_gemini_cli_wrote_fits_its_dialect():
             validator.validate(json.loads(line))
 
 
+@pytest.mark.slow
 def test_the_command_lists_prints_and_writes(tmp_path: Path):
     machine = Machine(tmp_path)
     listed = [line.split()[0] for line in machine.run("schema").stdout.splitlines()]

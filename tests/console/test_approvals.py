@@ -75,6 +75,7 @@ async def frozen(desk: Desk) -> None:
     await desk.page.route(f"**{PENDING}*", old)
 
 
+@pytest.mark.story
 async def test_a_question_shows_all_there_is_to_judge_and_is_done_once_when_approved(place: Lab):
     approval = await place.asks("bob@example.com")
     async with place.desk() as desk:

@@ -195,6 +195,7 @@ def test_a_keyed_digest_depends_on_key_and_form_alone():
     assert keyed_digest(b"k", 1) == keyed_digest(b"k", 1.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(500, settings().max_examples))
 @given(arguments, st.data())
 def test_what_is_shown_is_what_was_hashed_and_what_runs(args: dict[str, Any], data: st.DataObject):

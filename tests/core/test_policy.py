@@ -295,6 +295,7 @@ requests = st.builds(request, st.just(SEND), subjects=st.frozensets(addresses, m
 often = settings(max_examples=max(2_000, settings().max_examples))
 
 
+@pytest.mark.slow
 @often
 @given(requests, st.lists(rules, max_size=5), st.lists(grants, max_size=6))
 def test_leave_means_that_a_rule_allows_every_recipient_or_each_is_granted(

@@ -12,6 +12,8 @@ import pytest
 from tests.crash.lab import PATIENCE, STRACE, Lab, Place, Trace
 from tests.crash.oracle import judge
 
+pytestmark = pytest.mark.slow
+
 SIZE = "12m"
 SYNCS, WRITES, SHARED_MEMORY = 15, 120, 12
 """How often a process syncs and writes, about, while it opens a store, sees one run through and closes; and how many of

@@ -16,6 +16,8 @@ from tests.crash.outside import CLASSES, Point
 
 from pollux.core.tools import Repeat
 
+pytestmark = pytest.mark.slow
+
 POINTS: tuple[Point, ...] = ("commit:before", "commit:after", "effect:before", "effect:after")
 FIRST_KILLS: tuple[tuple[Point, int], ...] = (("commit:after", 2), ("effect:before", 1), ("effect:after", 1))
 EVERYTHING = "keyed+once+checkable+repeatable;keyed+checkable"
@@ -36,6 +38,7 @@ async def test_a_kill_around_any_commit_or_effect_repeats_and_loses_nothing(eith
     assert_sound(total)
 
 
+@pytest.mark.story
 async def test_a_kill_around_any_commit_of_a_run_with_parallel_calls_repeats_and_loses_nothing(lab: Lab):
     total = Findings()
     for point in POINTS:

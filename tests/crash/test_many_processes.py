@@ -15,6 +15,8 @@ from tests.crash.worker import USER
 from pollux.core.tools import Repeat
 from pollux.engine.ports import RunRow
 
+pytestmark = pytest.mark.slow
+
 ABOUT_TO_ACT: tuple[tuple[Point, int], ...] = (("commit:after", 3), ("effect:before", 1))
 """Where a sleeper has announced its action and not begun it. No look at the world can see what it is about to do: only
 a tool that takes our key is safe from it. With SQLite nobody takes a run from a driver that is merely stopped."""

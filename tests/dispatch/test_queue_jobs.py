@@ -247,7 +247,10 @@ async def test_a_worker_goes_on_after_its_connections_were_cut(lab: QueueLab):
     first = await house.door.start(Start("go on", user=ADA))
     await house.door.wait_settled(first.id, seconds=20)
     with psycopg.connect(lab.url, autocommit=True) as db:
-        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pollux-queue'"
+        cut = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'pollux-queue' AND datname = current_database()"
+        )
         assert db.execute(cut).rowcount > 3
     second = await house.door.start(Start("go on", user=ADA))
     assert (await house.door.wait_settled(second.id, seconds=20)).text == "Two."

@@ -111,6 +111,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.slow
 async def test_a_role_that_watches_reads_figures_and_no_content(cluster: Cluster):
     server, _ = await opened(cluster.url("pollux"), SystemClock(), ScriptedProvider())
     await server.close()
@@ -126,6 +127,7 @@ async def test_a_role_that_watches_reads_figures_and_no_content(cluster: Cluster
 # Backups.
 
 
+@pytest.mark.slow
 async def test_a_backup_put_back_is_whole_and_shows_by_the_heads_that_time_went_back(cluster: Cluster, tmp_path: Path):
     url, heads = cluster.url("pollux"), tmp_path / "audit-heads.0123456789abcdef.jsonl"
     await _act(url, heads, "1")

@@ -18,6 +18,8 @@ from pollux.asgi.static import PATHS
 from pollux.config import read_settings
 from pollux.emulator import run_emulator
 
+pytestmark = pytest.mark.slow
+
 README = (REPOSITORY / "README.md").read_text()
 
 

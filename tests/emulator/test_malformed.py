@@ -53,6 +53,7 @@ def ask_openai(raw: bytes) -> int:
         return refusal.status
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(body=JSON | REQUESTS, method=st.sampled_from(["generateContent", "streamGenerateContent", "countTokens"]))
 def test_no_json_breaks_the_gemini_face(body: Any, method: str):

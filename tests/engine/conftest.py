@@ -8,7 +8,7 @@ import pytest
 from tests.engine.builders import Kind, Lab
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 

@@ -58,6 +58,7 @@ async def test_a_result_that_has_no_form_is_told_as_such_and_the_tool_is_not_run
     assert (run.text, len(look.ran)) == ("Odd.", 1)
 
 
+@pytest.mark.slow
 def test_a_result_that_holds_itself_many_times_over_has_an_end():
     knot: list[Any] = []
     knot += [knot, knot, knot]

@@ -162,6 +162,7 @@ values = st.recursive(
 arguments = st.fixed_dictionaries({"to": texts}, optional={"body": texts, "more": values})
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(args=arguments)
 async def test_what_was_shown_is_what_was_hashed_is_what_ran(args: dict[str, JSON]):

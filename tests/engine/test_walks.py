@@ -8,6 +8,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.builders import ADA, TO_BOB, FakeTool, Kind, Lab, ask, journal, mail
@@ -190,6 +191,7 @@ async def walk(kind: Kind, path: Path, seed: int) -> dict[RunId, list[str]]:
     return told
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(seed=st.integers(0, 2**32))
 def test_a_walk_ends_alike_on_every_store(seed: int):

@@ -276,6 +276,7 @@ async def test_a_stalled_watcher_hears_that_the_answer_began_anew(lab: Lab):
     assert text(items) == "".join(pieces) + "at last"
 
 
+@pytest.mark.slow
 async def test_fifty_stalled_watchers_cost_no_more_than_the_text(lab: Lab):
     size, speaker = 4 * 2**20, Speaker()
     engine = await lab.engine(provider=speaker)

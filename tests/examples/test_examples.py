@@ -106,6 +106,7 @@ async def test_an_example_prints_what_it_shows(program: str, tmp_path: Path):
     assert [line for line in printed if line in SIMPLE[program]] == SIMPLE[program], "\n".join(printed)
 
 
+@pytest.mark.story
 @pytest.mark.slow
 async def test_the_mail_of_the_example_goes_out_after_a_yes(tmp_path: Path):
     printed = await printed_by("04_approval.py", tmp_path, typed="y\n")

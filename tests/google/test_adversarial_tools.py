@@ -71,6 +71,7 @@ def tools() -> Toolbox:
     return Toolbox([gmail.GmailSend(nobody, accounts=nobody), calendar.CalendarEventCreate(nobody, accounts=nobody)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["to", "cc", "bcc", "subject", "body", "html", "replyTo", "more"])
 def test_no_odd_value_in_a_mail_breaks_or_delays_anything(tools: Toolbox, field: str):
     for value in ODD_VALUES:
@@ -129,6 +130,7 @@ def is_text(value: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
+@pytest.mark.slow
 async def test_over_http_junk_is_refused_or_asked_about_and_the_server_lives(tmp_path: Path):
     async with world(tmp_path) as here:
         for number, value in enumerate(ODD_VALUES):

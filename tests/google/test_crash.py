@@ -35,6 +35,8 @@ from tests.http.crash_sweep import (
     together,
 )
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("POLLUX_CRASH_KILLS", "500"))
 SEED = int(os.environ.get("POLLUX_CRASH_SEED", "0"))
 BATCHES = 2

@@ -91,6 +91,7 @@ async def test_what_goes_wrong_once_keeps_no_event_from_being_created_once(tmp_p
     await check(tmp_path, model, [Case(EVENT, [Fault(text, "events.insert")]) for text in PASSING])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["drafts.get", "messages.list", "messages.get"])
 async def test_a_look_that_fails_once_is_had_again(tmp_path: Path, model: str, method: str):
     first = NOT_SENT if method == "drafts.get" else SENT_BUT_LOST
@@ -107,6 +108,7 @@ async def test_a_token_that_cannot_be_renewed_at_first_is_renewed_then(tmp_path:
     await check(tmp_path, model, [Case(MAIL, [STALE, Fault(text, "/token")]) for text in mishaps])
 
 
+@pytest.mark.slow
 async def test_what_lasts_ends_in_what_can_be_said_of_it(tmp_path: Path, model: str):
     await check(tmp_path, model, LASTING)
 

@@ -500,6 +500,7 @@ def held(serving: Process) -> tuple[int, int]:
     return int(resident.split()[1]) // 1024, len(os.listdir(f"/proc/{serving.popen.pid}/fd"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("times", [1, pytest.param(25, marks=pytest.mark.soak)])
 async def test_runs_watchers_and_guesses_leave_neither_memory_nor_files_behind(tmp_path: Path, times: int):

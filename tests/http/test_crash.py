@@ -36,6 +36,8 @@ from tests.http.site import TOKENS, Person, process
 
 from pollux.emulator import run_emulator
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("POLLUX_CRASH_KILLS", "1000"))
 SEED = int(os.environ.get("POLLUX_CRASH_SEED", "0"))
 BATCHES = 4

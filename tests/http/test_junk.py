@@ -106,6 +106,7 @@ def test_there_are_more_than_a_hundred_bodies():
     assert len(BODIES) + len(VALUES) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WRITING, ids=lambda row: f"{row.method} {row.path}")
 async def test_no_body_breaks_a_route(row: Endpoint, tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with sound_site(tmp_path, caplog) as here:
@@ -121,6 +122,7 @@ async def test_no_body_breaks_a_route(row: Endpoint, tmp_path: Path, caplog: pyt
                 assert reply.status in (400, 413), (name, reply)
 
 
+@pytest.mark.slow
 async def test_no_request_breaks_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with sound_site(tmp_path, caplog) as here:
         answers = await all_sent(here, dict(raw_requests(AUTH)))

@@ -27,7 +27,7 @@ PRICED = "gemini-2.5-flash"
 """0.30 dollars for a million tokens in, 2.50 for a million out."""
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path):
     match request.param:
         case "memory":

@@ -14,6 +14,8 @@ from tests.stores.postgres import fresh_database
 
 from pollux.emulator import run_emulator
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "email Bob the report"
 
 
@@ -39,6 +41,7 @@ async def test_a_server_killed_while_it_waits_leaves_its_run_to_the_next(tmp_pat
             assert (audit["valid"], audit["problems"]) == (True, [])
 
 
+@pytest.mark.story
 async def test_two_servers_on_one_database_show_and_answer_the_same_question_once(tmp_path: Path, database: str):
     async with run_emulator() as model, aiohttp.ClientSession() as http:
         environ = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": model.url, "POLLUX_STORE": database}

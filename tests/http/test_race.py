@@ -14,6 +14,7 @@ from pollux.testing import scripted as model
 RESOLVERS = 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [20, pytest.param(200, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 async def test_of_64_who_approve_at_once_one_is_heard_and_the_tool_runs_once(tmp_path: Path, kind: str, rounds: int):

@@ -25,6 +25,8 @@ from pollux.emulator import run_emulator
 from pollux.emulator.server import Emulator
 from pollux.testing import reply, scripted
 
+pytestmark = pytest.mark.slow
+
 DRAIN_SECONDS = 30.0
 """Within which a server that was told to stop has stopped."""
 SLOWLY: list[dict[str, Any]] = [
@@ -60,6 +62,7 @@ def attempt(path: Path, *words: str, **environ: str) -> "subprocess.CompletedPro
 # Starting.
 
 
+@pytest.mark.story
 async def test_when_it_is_ready_it_says_so_in_one_line_and_shows_the_token_once(tmp_path: Path):
     async with process(tmp_path) as first:
         file = tmp_path / "home" / "token"

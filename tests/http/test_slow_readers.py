@@ -139,6 +139,7 @@ async def held_by(path: Path, stalled: int) -> int:
                 tracemalloc.stop()
 
 
+@pytest.mark.slow
 async def test_readers_who_stall_hold_no_copies_of_what_they_have_not_read(tmp_path: Path):
     alone, beside = await held_by(tmp_path / "alone", 0), await held_by(tmp_path / "beside", READERS)
     # A copy for each would be eighty MiB. What waits for one reader is a line and what its connection takes.

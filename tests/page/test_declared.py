@@ -203,6 +203,7 @@ JSONS = st.recursive(
 DEFINITIONS = st.lists(st.builds(tool, st.text() | JSONS, JSONS, JSONS))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(DEFINITIONS, st.lists(st.text(), max_size=3))
 def test_whatever_a_page_declares_every_tool_has_a_fitting_name_of_its_own(definitions: Any, taken: list[str]):

@@ -200,6 +200,7 @@ def test_every_history_that_nobody_touched_is_accepted(seed: int):
     assert requested(history).messages == read([*history[:-1], rest])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutations", [2_000, pytest.param(100_000, marks=pytest.mark.soak)])
 def test_no_changed_history_is_accepted(mutations: int):
     random = Random(20_261_115)

@@ -180,6 +180,7 @@ JSONS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(JSONS, st.text(), st.integers(-5, 5))
 def test_junk_of_every_kind_is_shown_in_bounds(state: Any, path: str, start: int):

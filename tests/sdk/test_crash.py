@@ -44,6 +44,7 @@ class Findings:
         self.problems += other.problems
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES)
 def test_a_script_killed_around_any_commit_or_effect_repeats_and_loses_nothing(tmp_path: Path, kind: str):
     total = sweep_points(Script(tmp_path, kind))
@@ -54,6 +55,7 @@ def test_a_script_killed_around_any_commit_or_effect_repeats_and_loses_nothing(t
     assert total.problems == []
 
 
+@pytest.mark.slow
 @needs_strace
 @pytest.mark.parametrize("kind", ["keyed", "once"])
 def test_a_script_killed_at_any_sync_repeats_and_loses_nothing(tmp_path: Path, kind: str):
@@ -62,6 +64,7 @@ def test_a_script_killed_at_any_sync_repeats_and_loses_nothing(tmp_path: Path, k
     assert total.problems == []
 
 
+@pytest.mark.slow
 def test_a_script_that_answers_when_it_is_asked_repeats_and_loses_nothing(tmp_path: Path):
     total = sweep_points(Script(tmp_path, "checkable+keyed", defers=False))
     assert total.kills > 12

@@ -201,6 +201,7 @@ def test_whatever_was_recorded_makes_a_history_that_the_api_accepts(records: lis
     accept(message_records_to_history(records))
 
 
+@pytest.mark.slow
 def test_a_very_long_conversation_is_put_together():
     recorded = (entry("c", result="x"),)
     records = [MessageRecord(f"u{n}", "user", "hi") for n in range(30_000)]

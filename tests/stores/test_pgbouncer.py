@@ -22,6 +22,8 @@ from pollux.emulator import run_emulator
 from pollux.stores.postgres.store import PostgresStore
 from pollux.testing.store_lab import ADA, Story, tell_all
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 20
 
 

@@ -9,6 +9,8 @@ from tests.stores.postgres import fresh_database
 from pollux.stores.postgres.store import PostgresStore
 from pollux.testing.store_suite import StoreFactory, StoreSuite
 
+pytestmark = pytest.mark.slow
+
 
 class TestPostgres(StoreSuite):
     @pytest.fixture

@@ -34,6 +34,8 @@ from pollux.stores.postgres import listening
 from pollux.stores.postgres.airwaves import WATCHED, announcements, payloads
 from pollux.stores.postgres.news import KEPT, LONGEST, Gathered
 
+pytestmark = pytest.mark.slow
+
 MIXED = 'a "quoted" \\ word, \U0001f680, ẞ and\n\t'
 
 

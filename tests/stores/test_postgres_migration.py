@@ -22,6 +22,8 @@ from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.schema import Additive
 from pollux.testing.store_lab import ADA, NOON, Story, tell_all
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url() -> Iterator[str]:

@@ -17,6 +17,8 @@ from pollux.stores.postgres.connections import Db, connect
 from pollux.stores.postgres.schema import TRIGGERS
 from pollux.testing.store_lab import Story, tell_all
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = sql.SQL(", ").join(map(sql.Identifier, AuditEntry.__dataclass_fields__))
 Attack = Callable[[Db], object]
 

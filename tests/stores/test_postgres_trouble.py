@@ -28,6 +28,8 @@ from pollux.stores.rows import prepare
 from pollux.testing.store_lab import ADA, NOON, Story, grant, tell_all, thread_change
 from pollux.wire.codec import Codec
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def url() -> Iterator[str]:

@@ -16,6 +16,8 @@ from pollux.stores.postgres.schema import INNER, OWNED
 from pollux.stores.postgres.scopes import ask
 from pollux.testing.store_lab import ADA, Story, grant, tell_all
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def url() -> AsyncIterator[str]:

@@ -38,6 +38,7 @@ async def test_the_script_sees_and_uses_the_page_and_tells_of_it(chromium: Brows
         assert troubles == []
 
 
+@pytest.mark.story
 async def test_a_question_is_there_again_after_a_reload_and_what_it_asks_for_is_done_once(
     chromium: Browser, tmp_path: Path
 ):

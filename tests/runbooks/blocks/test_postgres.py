@@ -15,6 +15,8 @@ from pollux.runbooks.blocks import Call
 from pollux.runbooks.blocks.postgres import Postgres
 from pollux.runbooks.blocks.sql import MAX_ROWS
 
+pytestmark = pytest.mark.slow
+
 POSTGRES = Postgres()
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.http.site import Person, process
 from tests.http.test_serve import caller, models
 from tests.runbooks.http.site import asked, begun, config, ended, put
@@ -33,6 +34,7 @@ async def inbox(person: Person) -> dict[str, dict[str, Any]]:
     return {item["tool"]: item for item in items}
 
 
+@pytest.mark.slow
 async def test_three_kinds_of_questions_wait_in_one_place_and_each_answer_does_what_it_says(tmp_path: Path):
     environ, folder = {**config(tmp_path), "POLLUX_TOKENS": ""}, tmp_path / "runbooks"
     (tmp_path / "work").mkdir()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.http.site import TOKENS, process
 from tests.http.test_serve import caller
 from tests.runbooks.http.site import (
@@ -23,6 +24,8 @@ from tests.runbooks.http.site import (
 )
 from tests.runbooks.lab import document, id_of, script
 from tests.runbooks.test_foreign_agents import worker
+
+pytestmark = pytest.mark.slow
 
 HELD = "echo two >> log; test -e again || { touch held; while :; do sleep 0.05; done; }"
 

@@ -53,6 +53,7 @@ def test_a_bomb_is_refused_in_under_a_second(name: str) -> None:
     assert spent < 1
 
 
+@pytest.mark.slow
 def test_no_bomb_takes_more_than_its_share_of_memory() -> None:
     # In a process of its own: what other tests have started counts among the children of this one.
     measured = subprocess.run(
@@ -88,6 +89,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(

@@ -43,6 +43,7 @@ def _ended(way: Reach, top: int, names: Names, *, follow: bool) -> tuple[object,
     return found.st_dev, found.st_ino, reached.names
 
 
+@pytest.mark.slow
 @NEEDS_OPENAT2
 @settings(max_examples=1_000, deadline=None)
 @given(names=st.lists(NAMES, max_size=8).map(tuple), follow=st.booleans())

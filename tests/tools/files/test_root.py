@@ -403,6 +403,7 @@ def test_any_text_as_a_path_is_answered_or_refused_in_words(root: Root, path: st
         assert root.read(path) == b""
 
 
+@pytest.mark.slow
 def test_no_descriptor_is_left_open(root: Root):
     before = descriptors()
     root.write("a/b/x", b"1")

@@ -58,6 +58,7 @@ def test_what_is_no_expression_is_refused_in_words(root: Root, pattern: str):
         search(root, pattern)
 
 
+@pytest.mark.slow
 def test_an_expression_that_never_ends_is_stopped_and_told(root: Root):
     root.write("a.txt", ENDLESS.encode())
     others, began = _children(), monotonic()

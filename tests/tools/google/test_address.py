@@ -76,6 +76,7 @@ def test_a_refusal_does_not_repeat_what_was_given(written: str):
     assert "nter2" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_no_character_that_idna_drops_hides_in_a_domain():
     dropped = [chr(code) for code in range(0x80, 0x110000) if is_dropped(chr(code))]
     assert len(dropped) > 250

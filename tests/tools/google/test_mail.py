@@ -198,6 +198,7 @@ def test_a_preview_says_how_much_more_there_is():
     assert shown.count("line\n") == 12 and "… +440 more characters" in shown
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=1_000), st.text(max_size=1_000) | st.text("<>/=\"'a:. h&;#x\n", max_size=500))
 def test_a_preview_of_any_texts_is_bounded_and_names_the_recipients(body: str, html: str):

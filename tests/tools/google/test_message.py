@@ -134,6 +134,7 @@ WORDS = st.text(max_size=80) | st.sampled_from([text for text in LINES if len(te
 PEOPLE = st.lists(st.sampled_from([written for written, _ in GOOD]), max_size=5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(
     st.fixed_dictionaries({"to": PEOPLE, "cc": PEOPLE, "bcc": PEOPLE, "subject": WORDS, "body": WORDS, "html": WORDS})

@@ -12,7 +12,7 @@ from pollux.core.tools import ToolSpec
 from pollux.tools.policy.files import load_policy, parse_policy
 from pollux.tools.shell.judge import subjects
 
-SAMPLES = Path(__file__).parents[3] / "shared/samples/gemini-policy"
+SAMPLES = Path(__file__).parents[4] / "shared/samples/gemini-policy"
 HEAD = "rule 1 in g.toml"
 
 

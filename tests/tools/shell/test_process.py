@@ -313,6 +313,7 @@ async def test_a_call_cancelled_while_it_starts_leaves_nobody(steps: int):
     await eventually(lambda: not living(mark))
 
 
+@pytest.mark.slow
 @on_linux
 async def test_many_calls_at_once_keep_their_own_results_and_leave_no_descriptors():
     await sh("true")

@@ -61,6 +61,7 @@ QUOTED = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not BASH, reason="needs bash")
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=QUIET)
 @given(st.lists(TEXTS | QUOTED.map(lambda pieces: "show " + "".join(pieces)), min_size=20, max_size=60))
