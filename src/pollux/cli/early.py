@@ -19,8 +19,8 @@ def heed(descriptor: int = 1) -> None:
         os._exit(128 + number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        # Whoever started us with SIGINT ignored, as a shell does in the background, wants it ignored.
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        # As pollux.signals has it, which imports too much for here.
+        if number is signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pollux.cli.masking import Mask
 from pollux.cli.shown import shown
 from pollux.core.redact import Secret
+from pollux.signals import on_signals
 
 MOST_FILES = 65_536
 """As many files and connections as we ask for, where the system lets us have them."""
@@ -27,17 +28,16 @@ def add_common(parser: argparse.ArgumentParser, *, store: str) -> None:
 
 
 def until_told() -> asyncio.Event:
-    """Set by SIGTERM or SIGINT. A second SIGINT ends the process at once."""
+    """Set by SIGTERM, SIGINT or SIGHUP. A second SIGINT ends the process at once."""
     stop = asyncio.Event()
 
-    def end(number: int) -> None:
+    def end(number: signal.Signals) -> None:
         if stop.is_set() and number == signal.SIGINT:
             # Ctrl-C twice: whoever is there has lost patience. What was begun is recovered by the next start.
             os._exit(128 + number)
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
+    on_signals(end)
     return stop
 
 

@@ -25,7 +25,7 @@ examples:
   POLLUX_TOKENS=alice:$ALICE,bob:$BOB pollux serve --host 0.0.0.0
   pollux serve --store postgresql://pollux@db/pollux
 
-exit codes: 0 drained after SIGTERM or SIGINT, 2 what was asked for cannot be done
+exit codes: 0 drained after SIGTERM, SIGINT or SIGHUP, 2 what was asked for cannot be done
 """
 
 

@@ -16,6 +16,7 @@ from pollux.cli.shown import shown
 from pollux.cli.writers import Format, Writer, writer_for
 from pollux.core.errors import PolluxError
 from pollux.sdk import events
+from pollux.signals import on_signals
 
 USAGE, WAITING, NEEDS_A_PERSON, CLOSED_PIPE = 2, 3, 4, 141
 CODES = {"session_not_found": "not_found"}
@@ -138,8 +139,7 @@ class Telling:
 
     def _heed_signals(self) -> asyncio.Future[signal.Signals]:
         """What is done when somebody wants us to stop."""
-        loop = asyncio.get_running_loop()
-        stopped: asyncio.Future[signal.Signals] = loop.create_future()
+        stopped: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
 
         def stop(number: signal.Signals) -> None:
             if stopped.done():
@@ -147,10 +147,7 @@ class Telling:
                 os._exit(128 + number)
             stopped.set_result(number)
 
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # What the caller ignores, as a shell does for the background and nohup for a closed terminal, stays so.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                loop.add_signal_handler(number, stop, number)
+        on_signals(stop)
         return stopped
 
     async def _let_go(self, task: asyncio.Task[None]) -> None:

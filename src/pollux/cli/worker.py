@@ -25,7 +25,7 @@ examples:
   pollux worker --store postgresql://pollux@db/pollux
   POLLUX_STORE=postgresql://pollux@db/pollux pollux worker --concurrency 100
 
-exit codes: 0 drained after SIGTERM or SIGINT, 2 what was asked for cannot be done
+exit codes: 0 drained after SIGTERM, SIGINT or SIGHUP, 2 what was asked for cannot be done
 """
 
 

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import json
-import signal
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pollux.emulator.jsons import is_object
+from pollux.signals import on_signals
 
 DEFAULT_PORT = 8643
 WORKSPACE_PORT = 8644
@@ -63,8 +63,7 @@ def serve(options: Options) -> int:
 
 async def _serve(options: Options, scenario: Any) -> None:
     stop = asyncio.Event()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    on_signals(lambda _: stop.set())
     async with AsyncExitStack() as running:
         if options.service != "workspace":
             _ready("gemini", await _gemini(running, options, _rules(options, scenario, "gemini")))

@@ -22,6 +22,7 @@ from pollux.cli.masking import Mask
 from pollux.cli.shown import shown
 from pollux.core.errors import PolluxError
 from pollux.sdk import events
+from pollux.signals import on_signals
 
 WAITING: Final = 3
 NOTHING_OPEN: Final = "nothing_open"
@@ -180,7 +181,5 @@ class Talk:
         main = asyncio.current_task()
         assert main is not None
         self._main = main
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._stop)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave, number)
+        on_signals(lambda _: self._stop(), signal.SIGINT)
+        on_signals(self._leave, signal.SIGTERM, signal.SIGHUP)

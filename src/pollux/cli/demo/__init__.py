@@ -9,6 +9,7 @@ from pathlib import Path
 from pollux.cli.kept import here
 from pollux.cli.parser import Parser
 from pollux.config import ConfigError
+from pollux.signals import on_signals
 
 EXAMPLES = """\
 examples:
@@ -58,17 +59,14 @@ async def _run(arguments: argparse.Namespace) -> int:
 
 def _leave_on_signals(heard: list[signal.Signals]) -> None:
     """SIGTERM and a closed terminal end it as Ctrl-C does: everything that was started is ended."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    task = asyncio.current_task()
     assert task is not None
 
     def leave(number: signal.Signals) -> None:
         heard.append(number)
         task.cancel()
 
-    loop.add_signal_handler(signal.SIGTERM, leave, signal.SIGTERM)
-    # Who started it with nohup wants it to stay.
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        loop.add_signal_handler(signal.SIGHUP, leave, signal.SIGHUP)
+    on_signals(leave, signal.SIGTERM, signal.SIGHUP)
 
 
 async def _opened(place: Path, arguments: argparse.Namespace) -> int:

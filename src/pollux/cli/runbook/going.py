@@ -31,6 +31,7 @@ from pollux.runbooks.shelf import Volume, volume
 from pollux.runbooks.told import Told
 from pollux.sdk.approvals import Approve, Reject
 from pollux.sdk.setup import USER
+from pollux.signals import on_signals
 
 WAITING, NEEDS_A_PERSON = 3, 4
 LOOK_SECONDS: Final = 0.1
@@ -89,8 +90,7 @@ class _Trip:
 
     async def run(self) -> int:
         stopped: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, _set, stopped, number)
+        on_signals(lambda number: _set(stopped, number))
         try:
             async with running(self._going.settings, await self._directory()) as (engine, runbooks):
                 return await self._going_on(engine, runbooks, stopped)
