@@ -7,12 +7,11 @@ SHELL := bash
 
 BIN := .venv/bin
 READY := .venv/.ready
-TEST_LOG := .venv/test.log
+RUNTIME := .venv/.runtime
 WEB_READY := web/node_modules/.ready
 STATIC := src/pollux/_static/pollux.js
 UV_VERSION := 0.13.7
 
-# The pins are complete and hashed, so pip has nothing to resolve; --no-deps makes that a promise.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PIN := $(BIN)/uv pip compile pyproject.toml --all-extras --no-config --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
@@ -22,23 +21,29 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(READY) ## Make .venv with every extra and the pinned development tools
+setup: $(READY) $(STATIC) ## Make .venv with every extra and the development tools, and build what browsers load
 
 $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
-	@echo "Setting up .venv with the pinned dependencies: a minute or two, once …"
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { python=$$(scripts/find-python) && "$$python" -m venv --clear .venv; }
-	$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
-	$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
+	@echo "Setting up .venv for development: a minute or two, once …"
+	@scripts/install-python requirements/dev.txt
+	@rm -f .venv/lib/python*/site-packages/pollux-source.pth
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
+	@touch $@
+
+# Who only tries it out needs no development tools.
+$(RUNTIME): requirements/runtime.txt
+	@scripts/install-python requirements/runtime.txt --no-compile
+	@scripts/link-source
 	@touch $@
 
 # What pages get from the server is built from web/ and not checked in; wheels carry it.
 $(WEB_READY): web/package.json web/package-lock.json
-	@echo "Installing what web/ is built with …"
 	@scripts/install-web
 	@touch $@
 
 $(STATIC): $(WEB_READY) web/build.mjs $(shell find web/packages -path '*/src/*' -type f 2>/dev/null)
-	cd web && node build.mjs
+	@echo "  Web: building what browsers load"
+	@cd web && node build.mjs
 
 .PHONY: web
 web: $(STATIC) ## Build the script that pages load
@@ -65,27 +70,35 @@ format: $(READY) ## Rewrite the source in the house's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# Tests start the program hundreds of times, and each start would compile all of it anew.
+# Tests start the program hundreds of times, and each start would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tracing doubles the time of a test, so only those run traced that reach the two packages with a threshold directly.
-TRACED := tests/core tests/engine tests/dispatch
-# More than there are cores: much of what takes long waits, for a disk or a process that it started.
-PYTEST := $(BIN)/pytest -n 4 --dist worksteal
+RUN_TESTS := $(BIN)/python scripts/run_tests.py $(if $(DURATIONS),--durations)
 
-# The closing lines of both come last, so that they tell what ran.
 .PHONY: test
-test: $(READY) $(STATIC) ## Everything that must hold before a change is sent
-	@$(MAKE) --no-print-directory --output-sync -j 2 lint-python test-web
+test: $(READY) $(STATIC) test-programs ## What to run at every change: five minutes. DURATIONS=1 prints the slowest tests
+	@$(RUN_TESTS) test
+
+.PHONY: test-rest
+test-rest: $(READY) $(STATIC) test-programs ## What make test-all has beyond make test
+	@$(RUN_TESTS) rest
+
+.PHONY: test-all
+test-all: ## Everything that must hold before a change is sent: make test, then make test-rest whatever came of it
+	@status=0; \
+	$(MAKE) --no-print-directory test || status=1; \
+	$(MAKE) --no-print-directory test-rest || status=1; \
+	exit $$status
+
+.PHONY: test-programs
+test-programs:
 	@scripts/system-packages strace bwrap=bubblewrap zsh fish chromium pg_ctlcluster=postgresql pgbouncer
-	$(PYTEST) $(TRACED) --cov --cov-report= | tee $(TEST_LOG)
-	@$(BIN)/python scripts/check_coverage.py
-	$(PYTEST) $(TRACED:%=--ignore=%) | tee -a $(TEST_LOG)
-	@grep -E '^=+ .* in [0-9.]+s' $(TEST_LOG)
 
 # Ctrl-C is how one leaves it: no error to tell of.
 .PHONY: demo
-demo: $(READY) $(STATIC) ## Try it without a key
+demo: ## Try it without a key
+	@[ -e $(READY) ] || [ -e $(RUNTIME) ] || echo "Setting up what the demo needs: half a minute, once …"
+	@$(MAKE) --no-print-directory -j 2 $(if $(wildcard $(READY)),$(READY),$(RUNTIME)) $(STATIC)
 	@$(BIN)/pollux demo || [ $$? -eq 130 ]
 
 .PHONY: first-time
