@@ -20,13 +20,15 @@ from typing import Any, Literal
 from tests.crash.outside import Outside, Point
 from tests.crash.worker import store_of
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS
 
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 
 REPOSITORY = Path(__file__).parent.parent.parent
 Kind = Literal["sqlite", "postgres"]
-PATIENCE = 45.0
+PATIENCE = 3 * HANG_SECONDS
+"""Longer than any process gives itself."""
 STRACE = shutil.which("strace")
 
 
@@ -216,7 +218,7 @@ class Lab:
         only = ["-P", str((place.home / trace.file).resolve())] if trace.file else []
         tracer = await asyncio.create_subprocess_exec(
             STRACE, "-f", "-qq", "-y", "-o", str(trace.log), *only,
-            "-e", f"trace={trace.syscalls}", "-e", inject, "-p", str(pid),
+            "-e", f"trace={trace.syscalls}", "-e", "signal=none", "-e", inject, "-p", str(pid),
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         self._tracers.add(tracer)

@@ -6,6 +6,8 @@ from tests.crash.outside import Point
 
 from pollux.core.ids import RunId
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 4
 
 

@@ -1,6 +1,5 @@
 """A disk that is full, or that fails: nothing acknowledged is lost, nothing happens unannounced, and work goes on."""
 
-import asyncio
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from signal import SIGKILL
 import pytest
 from tests.crash.lab import PATIENCE, STRACE, Lab, Place, Trace
 from tests.crash.oracle import judge
+from tests.waiting import HANG_SECONDS, until
 
 pytestmark = pytest.mark.slow
 
@@ -28,15 +28,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, timeout=10).returncode != 0:
-        pytest.skip("only root can mount a small disk")
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, timeout=HANG_SECONDS).returncode != 0:
+        pytest.skip("a small disk cannot be mounted here: only root can, outside of a container")
     yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True, timeout=10)
+    subprocess.run(["umount", "--lazy", str(disk)], check=True, timeout=HANG_SECONDS)
 
 
 async def test_a_full_disk_loses_nothing_and_the_same_process_goes_on_when_there_is_room(lab: Lab, small_disk: Path):
     place = lab.place(small_disk)
-    child = await lab.spawn("steady", place)
+    child = await lab.spawn("steady", place, seconds=2 * HANG_SECONDS)
     for _ in range(3):
         await more(place, "acknowledged", 10)
         fill(small_disk)
@@ -53,7 +53,7 @@ async def test_a_full_disk_loses_nothing_and_the_same_process_goes_on_when_there
 
 async def test_a_process_killed_while_the_disk_is_full_is_recovered_when_there_is_room(lab: Lab, small_disk: Path):
     place = lab.place(small_disk)
-    child = await lab.spawn("steady", place)
+    child = await lab.spawn("steady", place, seconds=2 * HANG_SECONDS)
     await more(place, "acknowledged", 10)
     fill(small_disk)
     await more(place, "refused", 3)
@@ -131,13 +131,9 @@ def fill(disk: Path) -> None:
 async def more(place: Place, name: str, lines: int) -> None:
     """Wait until so many further lines were noted."""
     wanted = len(place.outside.notes(name)) + lines
-    async with asyncio.timeout(PATIENCE):
-        while len(place.outside.notes(name)) < wanted:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(place.outside.notes(name)) >= wanted, seconds=PATIENCE)
 
 
 async def met_trouble(place: Place) -> None:
     """Wait until the process has met the trouble more than once."""
-    async with asyncio.timeout(PATIENCE):
-        while place.log.count("the store could not write") < 2:
-            await asyncio.sleep(0.01)
+    await until(lambda: place.log.count("the store could not write") >= 2, seconds=PATIENCE)

@@ -1,6 +1,5 @@
 """Many processes on one store: a decision is taken once, an effect happens once, and nobody is in another's way."""
 
-import asyncio
 import itertools
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from tests.crash.lab import PATIENCE, Lab, Place, running_lab
 from tests.crash.oracle import Findings, judge
 from tests.crash.outside import CLASSES, Point
 from tests.crash.worker import USER
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.tools import Repeat
 from pollux.engine.ports import RunRow
@@ -20,6 +20,8 @@ pytestmark = pytest.mark.slow
 ABOUT_TO_ACT: tuple[tuple[Point, int], ...] = (("commit:after", 3), ("effect:before", 1))
 """Where a sleeper has announced its action and not begun it. No look at the world can see what it is about to do: only
 a tool that takes our key is safe from it. With SQLite nobody takes a run from a driver that is merely stopped."""
+LONG = 2 * HANG_SECONDS
+"""For processes that have much to do."""
 POINTS: tuple[Point, ...] = ("commit:before", "commit:after", "effect:before", "effect:after")
 
 
@@ -28,7 +30,7 @@ async def test_of_64_resolvers_in_8_processes_exactly_one_is_heard_in_each_round
     place = lab.place()
     for first in range(0, rounds, 100):
         runs = {f"run_{number}": "once" for number in range(first, min(first + 100, rounds))}
-        await (await lab.spawn("run", place, runs, approves=False)).summary()
+        await (await lab.spawn("run", place, runs, approves=False, seconds=LONG)).summary()
     racers = [await lab.spawn("race", place, seconds=600.0) for _ in range(8)]
     for number in range(rounds):
         await noted(place, "ready", len(racers) * (number + 1))
@@ -46,7 +48,7 @@ async def test_of_64_resolvers_in_8_processes_exactly_one_is_heard_in_each_round
 async def test_eight_processes_with_ten_runs_each_complete_all_without_an_error(lab: Lab):
     place = lab.place()
     children = [
-        await lab.spawn("recover", place, {f"run_{process}x{number}": "keyed" for number in range(10)})
+        await lab.spawn("recover", place, {f"run_{process}x{number}": "keyed" for number in range(10)}, seconds=LONG)
         for process in range(8)
     ]
     summaries = [await child.summary() for child in children]
@@ -92,7 +94,7 @@ async def test_a_driver_that_is_only_stopped_keeps_its_run(lab: Lab):
     place = lab.place()
     stopped = await lab.spawn("run", place, {"run_a": "keyed"}, at=("effect:before", 1), signal=SIGSTOP)
     assert await stopped.wait_stopped()
-    other = await lab.spawn("recover", place, {}, seconds=10)
+    other = await lab.spawn("recover", place, {})
     assert (await other.summary())["recovered"] == 0
     stopped.send(SIGCONT)
     await stopped.summary()
@@ -137,16 +139,12 @@ async def test_no_process_outlives_its_lab(tmp_path: Path):
         place = lab.place()
         child = await lab.spawn("hold", place, {"run_a": "keyed"}, approves=False)
         await noted(place, "holding", 1)
-    async with asyncio.timeout(10):
-        while Path(f"/proc/{child.pid.result()}").exists():
-            await asyncio.sleep(0.005)
+    await until(lambda: not Path(f"/proc/{child.pid.result()}").exists())
 
 
 async def noted(place: Place, name: str, lines: int) -> None:
     """Wait until so many lines were noted."""
-    async with asyncio.timeout(PATIENCE):
-        while len(place.outside.notes(name)) < lines:
-            await asyncio.sleep(0.005)
+    await until(lambda: len(place.outside.notes(name)) >= lines, seconds=PATIENCE)
 
 
 async def rows_of(place: Place) -> list[RunRow]:

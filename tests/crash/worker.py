@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any, TypeVar, cast
 
 from tests.crash.outside import RULES, Fault, Outside, make_tools
+from tests.waiting import HANG_SECONDS, block_until
 
 from pollux.core.errors import Conflict, Misfit, StoreError, ThreadBusy
 from pollux.core.events import ModelCalled
@@ -38,6 +39,7 @@ from pollux.engine.model import ModelRequest
 from pollux.engine.ports import Change, Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import Answer, ScriptedProvider, calls, reply
+from pollux.stores.filelock import FileLock
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 
@@ -69,7 +71,8 @@ class Job:
     traced: bool = False
     limit: int = 25
     rounds: int = 0
-    seconds: float = 30.0
+    seconds: float = HANG_SECONDS
+    """After so long it hangs, and ends with an error."""
     environ: dict[str, str] = field(default_factory=dict[str, str])
     """For programs that are told by their environment what to do."""
 
@@ -333,6 +336,8 @@ def work(job: Job) -> None:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(process)d %(name)s: %(message)s")
     if job.traced:
         wait_for_tracer()
+    # Many wait for a slow disk here. That waiting for a lock has an end is another test's.
+    FileLock.__init__.__kwdefaults__ = {"wait": 1000.0}
     modes = Worker(job)
     summary = asyncio.run(asyncio.wait_for(getattr(modes, job.mode)(), job.seconds))
     (outside / f"summary-{job.id}.json").write_text(json.dumps(summary))
@@ -341,12 +346,9 @@ def work(job: Job) -> None:
 def wait_for_tracer() -> None:
     """Go on once somebody traces this process."""
     _libc.prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0)
-    deadline = time.monotonic() + 10
-    while "TracerPid:\t0\n" in Path("/proc/self/status").read_text():
-        if time.monotonic() > deadline:
-            raise TimeoutError("nobody came to trace this process")
-        time.sleep(0.002)
-    time.sleep(0.005)
+    block_until(lambda: "TracerPid:\t0\n" not in Path("/proc/self/status").read_text())
+    # One that is just taking hold misses calls. A signal, even one that means nothing, waits until it follows us.
+    os.kill(os.getpid(), signal.SIGWINCH)
 
 
 class Nursery:

@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 
 from pollux.core.tools import Tool
+from pollux.dispatch.queue import dispatcher, jobs, statements, tending
 from pollux.dispatch.queue.dispatcher import ProcrastinateDispatcher
 from pollux.engine.engine import Engine
 from pollux.engine.model import Provider
@@ -15,6 +16,9 @@ from pollux.stores.postgres.store import PostgresStore
 from pollux.testing.clock import FakeClock
 
 KEY = b"k" * 32
+TAKEN_UP_SECONDS = statements.GONE_SECONDS + tending.TEND_SECONDS + dispatcher.AGAIN_SECONDS + jobs.POLL_SECONDS
+"""All that another waits for before it goes on with a silent worker's run: until the silence counts, until it looks,
+until it tries once more where the driver still seemed alive, and until it fetches the job."""
 
 
 async def opened(
@@ -27,11 +31,11 @@ async def opened(
     stands_in: bool = False,
 ) -> tuple[Engine, ProcrastinateDispatcher]:
     """One process of a deployment: a server, or with a concurrency a worker."""
-    dispatcher = ProcrastinateDispatcher(url, clock=clock, concurrency=concurrency, stands_in=stands_in)
-    store = PostgresStore(url, key=KEY, connections=4, beside=dispatcher.beside)
-    engine = Engine(store=store, providers=lambda model: provider, tools=tools, clock=clock, dispatcher=dispatcher)
+    queue = ProcrastinateDispatcher(url, clock=clock, concurrency=concurrency, stands_in=stands_in)
+    store = PostgresStore(url, key=KEY, connections=4, beside=queue.beside)
+    engine = Engine(store=store, providers=lambda model: provider, tools=tools, clock=clock, dispatcher=queue)
     await engine.__aenter__()
-    return engine, dispatcher
+    return engine, queue
 
 
 class QueueHouse:

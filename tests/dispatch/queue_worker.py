@@ -9,9 +9,11 @@ import asyncio
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from pathlib import Path
 
 import psycopg
 from tests.dispatch.queue_lab import opened
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.tools import ToolContext
 from pollux.engine.model import ModelRequest
@@ -20,6 +22,7 @@ from pollux.providers.scripted import Answer, ScriptedProvider, call, reply
 from pollux.testing.dispatcher_suite import LabTool
 
 MOST = 100_000
+REPOSITORY = Path(__file__).parents[2]
 
 
 class Workers:
@@ -33,7 +36,9 @@ class Workers:
         """One more, which takes jobs from now on."""
         words = [sys.executable, "-m", "tests.dispatch.queue_worker", self._url, str(concurrency)]
         words += ["hold"] if hold else []
-        self._processes.append(await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=DEVNULL))
+        self._processes.append(
+            await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=DEVNULL, cwd=REPOSITORY)
+        )
         number = len(self._processes) - 1
         assert await self.line_of(number) == "ready"
         return number
@@ -42,7 +47,7 @@ class Workers:
         """The next line it says."""
         out = self._processes[number].stdout
         assert out
-        return (await asyncio.wait_for(out.readline(), 30)).decode().strip()
+        return (await asyncio.wait_for(out.readline(), HANG_SECONDS)).decode().strip()
 
     def send(self, number: int, what: signal.Signals) -> None:
         self._processes[number].send_signal(what)

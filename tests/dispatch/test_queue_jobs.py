@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from tests.dispatch.queue_lab import QueueLab, opened, rows
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import StoreError, ValidationError
 from pollux.core.ids import RunId
@@ -95,11 +96,11 @@ async def test_a_wake_is_not_taken_before_the_change_that_made_it_is_written(lab
 async def test_a_waiting_run_has_no_job_and_no_task(lab: QueueLab):
     house = await lab.open(ScriptedProvider(call("send_mail")), [mail()])
     run = await house.door.start(Start("go on", user=ADA))
-    await house.door.wait_settled(run.id, seconds=20)
-    await _until(lambda: not _jobs(lab.url))
+    await house.door.wait_settled(run.id, seconds=HANG_SECONDS)
+    await until(lambda: not _jobs(lab.url))
     assert (await house.door.queries.run(run.id)).status == "awaiting_confirmation"
     # The row goes first, and the task that held it a moment later.
-    await _until(lambda: not vars(house.taking)["_jobs"])
+    await until(lambda: not vars(house.taking)["_jobs"])
 
 
 async def test_a_run_that_was_forgotten_is_found_by_the_sweep(lab: QueueLab, link: Link):
@@ -130,9 +131,7 @@ async def test_a_job_that_nobody_can_do_is_put_aside(lab: QueueLab):
                 " VALUES ('default', %s, 't', %s)",
                 (task, args),
             )
-    async with asyncio.timeout(20):
-        while [job["status"] for job in _jobs(lab.url)] != ["failed"] * 3:
-            await asyncio.sleep(0.05)
+    await until(lambda: [job["status"] for job in _jobs(lab.url)] == ["failed"] * 3)
 
 
 # Whose a job is.
@@ -142,11 +141,11 @@ async def test_a_run_whose_last_driver_lives_but_takes_no_jobs_is_driven_by_anot
     script, tool = ScriptedProvider(call("send_mail"), reply("Sent.")), mail()
     house = await lab.open(script, [tool])
     run = await house.door.start(Start("go on", user=ADA))
-    run = await house.door.wait_settled(run.id, seconds=20)
+    run = await house.door.wait_settled(run.id, seconds=HANG_SECONDS)
     house.taking.stop()
     await house.door.resolve(run.approvals[0].id, "approved", by=ADA)
     other, _ = await opened(lab.url, lab.clock, script, [tool], concurrency=5)
-    assert (await house.door.wait_settled(run.id, seconds=20)).text == "Sent."
+    assert (await house.door.wait_settled(run.id, seconds=HANG_SECONDS)).text == "Sent."
     await other.close()
 
 
@@ -154,12 +153,12 @@ async def test_a_worker_that_is_told_to_stop_ends_what_it_has_and_takes_no_more(
     slow = Held()
     house = await lab.open(ScriptedProvider(call("look"), reply("Done.")), [LabTool("look", slow)])
     first = await house.door.start(Start("go on", user=ADA))
-    await asyncio.wait_for(slow.began.wait(), 20)
+    await asyncio.wait_for(slow.began.wait(), HANG_SECONDS)
     house.taking.stop()
     second = await house.door.start(Start("go on", user=ADA))
     slow.let_go.set()
-    assert (await house.door.wait_settled(first.id, seconds=20)).text == "Done."
-    await _until(lambda: [job["queueing_lock"] for job in _jobs(lab.url)] == [second.id])
+    assert (await house.door.wait_settled(first.id, seconds=HANG_SECONDS)).text == "Done."
+    await until(lambda: [job["queueing_lock"] for job in _jobs(lab.url)] == [second.id])
     assert (await house.door.queries.run(second.id)).status == "queued"
 
 
@@ -233,11 +232,11 @@ async def test_a_server_drives_runs_itself_only_while_no_worker_is_alive(lab: Qu
     server, standing = await opened(lab.url, clock, script, concurrency=5, stands_in=True)
     assert await _said(server) == "Alone."
     worker, _ = await opened(lab.url, clock, script, concurrency=5)
-    await _until(lambda: not _is_needed(standing))
+    await until(lambda: not _is_needed(standing))
     run = await server.start(Start("go on", user=ADA))
-    assert (await server.wait_settled(run.id, seconds=20)).driver == vars(worker)["_name"]
+    assert (await server.wait_settled(run.id, seconds=HANG_SECONDS)).driver == vars(worker)["_name"]
     await worker.close()
-    await _until(lambda: _is_needed(standing))
+    await until(lambda: _is_needed(standing))
     assert await _said(server) == "Alone again."
     await server.close()
 
@@ -245,7 +244,7 @@ async def test_a_server_drives_runs_itself_only_while_no_worker_is_alive(lab: Qu
 async def test_a_worker_goes_on_after_its_connections_were_cut(lab: QueueLab):
     house = await lab.open(ScriptedProvider(reply("One."), reply("Two.")))
     first = await house.door.start(Start("go on", user=ADA))
-    await house.door.wait_settled(first.id, seconds=20)
+    await house.door.wait_settled(first.id, seconds=HANG_SECONDS)
     with psycopg.connect(lab.url, autocommit=True) as db:
         cut = (
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -253,15 +252,15 @@ async def test_a_worker_goes_on_after_its_connections_were_cut(lab: QueueLab):
         )
         assert db.execute(cut).rowcount > 3
     second = await house.door.start(Start("go on", user=ADA))
-    assert (await house.door.wait_settled(second.id, seconds=20)).text == "Two."
-    await _until(lambda: not _jobs(lab.url))
+    assert (await house.door.wait_settled(second.id, seconds=HANG_SECONDS)).text == "Two."
+    await until(lambda: not _jobs(lab.url))
 
 
 async def test_a_closed_worker_leaves_its_job_to_others_and_no_trace(lab: QueueLab):
     slow = Held()
     house = await lab.open(ScriptedProvider(call("look")), [LabTool("look", slow)])
     run = await house.door.start(Start("go on", user=ADA))
-    await asyncio.wait_for(slow.began.wait(), 20)
+    await asyncio.wait_for(slow.began.wait(), HANG_SECONDS)
     await house.worker.close()
     [job] = _jobs(lab.url)
     assert (job["queueing_lock"], job["status"]) == (run.id, "todo")
@@ -272,7 +271,7 @@ async def test_a_run_that_is_not_there_costs_nothing(lab: QueueLab):
     house = await lab.open(ScriptedProvider(reply("Hello.")))
     house.dispatcher.wake(RunId("run_nobody"))
     run = await house.door.start(Start("go on", user=ADA))
-    assert (await house.door.wait_settled(run.id, seconds=20)).text == "Hello."
+    assert (await house.door.wait_settled(run.id, seconds=HANG_SECONDS)).text == "Hello."
 
 
 # Its tables.
@@ -331,7 +330,7 @@ def _is_needed(dispatcher: ProcrastinateDispatcher) -> bool:
 
 async def _said(server: Engine) -> str:
     run = await server.start(Start("go on", user=ADA))
-    return (await server.wait_settled(run.id, seconds=20)).text
+    return (await server.wait_settled(run.id, seconds=HANG_SECONDS)).text
 
 
 def _empty(url: str) -> None:
@@ -348,9 +347,3 @@ async def _fetched(link: Link, worker: int, queues: list[str] | None = None) -> 
     """The id of the job that Procrastinate would take next."""
     [(job,)] = await link.ask((b"SELECT id FROM procrastinate_fetch_job_v2(%s::varchar[], %s)", (queues, worker)))
     return job
-
-
-async def _until(is_so: Any) -> None:
-    async with asyncio.timeout(20):
-        while not is_so():
-            await asyncio.sleep(0.02)

@@ -12,6 +12,8 @@ from tests.stores.postgres import fresh_database
 from pollux.dispatch.queue.link import parameters_of
 from pollux.dispatch.queue.schema import install
 
+pytestmark = pytest.mark.slow
+
 MADE_UP = {
     "99.00.00_01_pre_paint.sql": "CREATE TABLE pollux.paints (name text)",
     "99.00.00_50_post_paint.sql": "DROP TABLE pollux.procrastinate_periodic_defers",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import StoreError
 from pollux.core.events import Event
@@ -90,10 +91,13 @@ class HeldTool(FakeTool):
         super().__init__(name, result, body=self._hold, **spec)
         self.began = asyncio.Event()
         self.let_go = asyncio.Event()
+        self.task: asyncio.Task[Any] | None = None
+        """In which it was last run."""
         self.stops = 0
         self._stubborn = stubborn
 
     async def _hold(self, context: ToolContext, args: dict[str, JSON]) -> object:
+        self.task = asyncio.current_task()
         self.began.set()
         while not self.let_go.is_set():
             try:
@@ -235,7 +239,8 @@ class Lab:
     async def close(self) -> None:
         """Every engine, promptly and in whatever state."""
         for engine in reversed(self.engines):
-            async with asyncio.timeout(1):
+            # No tool of a test ends by itself: one that is waited for is waited for in vain.
+            async with asyncio.timeout(HANG_SECONDS):
                 await engine.close()
         self.engines.clear()
         self._database.close()
@@ -248,7 +253,7 @@ async def ask(engine: Engine, prompt: str | Message = "go on", **more: Any) -> R
 
 async def settle(engine: Engine, run: Run | RunId) -> Run:
     """The run once it has ended, or waits for people or clocks."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         return await engine.wait_settled(run if isinstance(run, str) else run.id, through_retries=False)
 
 
@@ -259,7 +264,7 @@ async def answer(engine: Engine, prompt: str | Message = "go on", **more: Any) -
 
 async def until(engine: Engine, run: Run, is_so: Callable[[Run], object]) -> Run:
     """The run as soon as this is so, watched from its beginning."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         items = engine.watch(run.id)
         try:
             async for _ in items:
@@ -302,7 +307,7 @@ def store_of(engine: Engine) -> Store:
 async def watched(engine: Engine, run: Run | RunId, after: int = 0) -> list[Item]:
     """Everything that a watcher sees until the run has ended."""
     run_id = run if isinstance(run, str) else run.id
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         return [item async for item in engine.watch(run_id, after=after)]
 
 

@@ -22,6 +22,8 @@ from tests.engine.builders import (
     until,
     watched,
 )
+from tests.engine.watching import seated
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import NotFound, PolluxError, ToolError, ValidationError
 from pollux.core.ids import RunId, ThreadId
@@ -96,17 +98,20 @@ async def test_functions_that_never_return_keep_neither_lists_nor_the_end_waitin
 
     def hang(context: ToolContext, args: Args) -> object:
         began.release()
-        return never.wait(30)
+        # Longer than a hang is waited for: it must not be this that ends.
+        return never.wait(10 * HANG_SECONDS)
 
     tool = FunctionTool(ToolSpec("hang", "Never ends.", {"type": "object"}), hang)
     engine = await lab.engine(calls(*[("hang", NOTHING)] * 40), tools=[tool])
     await ask(engine)
-    async with asyncio.timeout(5):
-        for _ in range(40):
-            await asyncio.to_thread(began.acquire)
-        assert len(await engine.queries.runs(ADA, limit=1_000)) == 1
-        await engine.close()
-    never.set()
+    try:
+        async with asyncio.timeout(HANG_SECONDS):
+            for _ in range(40):
+                await asyncio.to_thread(began.acquire)
+            assert len(await engine.queries.runs(ADA, limit=1_000)) == 1
+            await engine.close()
+    finally:
+        never.set()
 
 
 # What a look at the outcome, instructions and a tool's description may do.
@@ -130,7 +135,7 @@ async def test_a_look_that_tells_nothing_leaves_the_outcome_unknown(lab: Lab, fo
     slow = HeldTool(repeat="checkable")
     before = await lab.engine(call("slow"), tools=[slow])
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.close()
     after = await lab.engine(tools=[Looked(found)])
@@ -273,10 +278,10 @@ async def test_whoever_claims_to_have_seen_more_than_there_is_still_hears_of_the
     slow = HeldTool()
     engine = await lab.engine(call("slow"), reply("Hi."), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     watching = asyncio.ensure_future(watched(engine, run, after=10_000))
-    await asyncio.sleep(0)
+    await seated(engine, 1)
     slow.let_go.set()
     assert len(await watching) > 0
 
@@ -287,7 +292,7 @@ async def test_a_question_runs_out_in_time_beside_a_slow_tool(lab: Lab):
     steps = (calls(("slow", {}), ("send_mail", TO_BOB)), reply("Too late."))
     engine = await lab.engine(*steps, tools=[slow, mail()], profile=profile)
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     lab.clock.advance(301)
     run = await until(engine, run, lambda now: now.open and not now.approvals)
@@ -306,7 +311,7 @@ async def test_a_child_whose_thread_was_erased_keeps_nobody_from_being_recovered
     delegate, slow = FakeTool("delegate", body=body, where="child", repeat="keyed"), HeldTool(repeat="repeatable")
     engines.append(await lab.engine(call("delegate"), reply("A part."), call("slow"), tools=[delegate, slow]))
     run = await ask(engines[0])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     child = await engines[0].queries.run(RunId("run_child"))
     await engines[0].threads.erase(child.thread_id, ADA, by=ADA)

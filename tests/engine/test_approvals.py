@@ -20,6 +20,7 @@ from tests.engine.builders import (
     settle,
     until,
 )
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit, NotFound, ValidationError
 from pollux.core.policy import Rule
@@ -43,7 +44,7 @@ async def test_while_one_call_waits_for_a_person_another_runs(lab: Lab):
     look, tool = HeldTool("look"), mail()
     engine = await lab.engine(calls(("send_mail", TO_BOB), ("look", {})), reply("Both."), tools=[look, tool])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await look.began.wait()
     asked = await engine.queries.run(run.id)
     assert (asked.status, len(asked.approvals), tool.ran) == ("executing", 1, [])
@@ -123,7 +124,7 @@ async def test_a_revoked_grant_stops_an_action_that_has_not_begun(lab: Lab):
     engine = await lab.engine(SEND, reply("Sent."), both, reply("Stopped."), tools=[slow, tool])
     await approve(engine, await answer(engine), scope="always")
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     (grant,) = await engine.queries.grants(ADA)
     await engine.revoke(grant.id, user=ADA, by=ADA)
@@ -214,7 +215,7 @@ async def test_a_rule_that_asks_now_stops_what_was_allowed_without_asking(lab: L
     slow, other = HeldTool("slow", parallel=False), FakeTool("other")
     before = await lab.engine(calls(("slow", {}), ("other", {})), tools=[slow, other])
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.close()
     slow.let_go.set()

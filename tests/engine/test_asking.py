@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.engine.builders import ADA, TO_BOB, FakeTool, Lab, ask, kinds, mail, settle, store_of, until, watched
+from tests.engine.watching import seated
 
 from pollux.core.errors import Misfit, ValidationError
 from pollux.core.messages import JSON, ToolResult
@@ -180,9 +181,7 @@ async def test_what_a_tool_shows_reaches_those_who_watch_and_is_not_kept(lab: La
     watching = asyncio.ensure_future(watched(engine, run.id))
     await until(engine, run, lambda now: now.status == "executing")
     # The one who waits for that state watches too, until it has seen it.
-    await asyncio.sleep(0)
-    while len(engine._ledger.feeds[0].watchers) != 1:  # pyright: ignore[reportPrivateUsage]
-        await asyncio.sleep(0.01)
+    await seated(engine, 1)
     go.set()
     items = [item for item in await watching if isinstance(item, Output)]
     assert [(item.stream, item.text) for item in items] == [("stdout", "half way\n"), ("stderr", "careful\n")]

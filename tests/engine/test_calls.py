@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.engine.builders import ADA, FakeTool, HeldTool, Lab, answer, approve, ask, kinds, mail, sent, settle, until
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit, NotFound, ToolError
 from pollux.core.ids import RunId
@@ -22,7 +23,7 @@ async def test_two_calls_of_a_turn_run_at_the_same_time(lab: Lab):
     left, right = HeldTool("left"), HeldTool("right")
     engine = await lab.engine(ONE_OF_EACH, reply("Both."), tools=[left, right])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await left.began.wait()
         await right.began.wait()
     right.let_go.set()
@@ -37,11 +38,11 @@ async def test_a_tool_that_runs_alone_waits_for_the_others(lab: Lab):
     engine = await lab.engine(ONE_OF_EACH, reply("Both."), tools=[left, right])
     run = await ask(engine)
     await until(engine, run, lambda now: now.actions and now.actions[0].started)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await left.began.wait()
     assert not right.began.is_set()
     left.let_go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await right.began.wait()
     right.let_go.set()
     assert (await settle(engine, run)).text == "Both."

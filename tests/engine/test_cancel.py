@@ -20,6 +20,7 @@ from tests.engine.builders import (
     settle,
     until,
 )
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit
 from pollux.core.events import ActionCompleted
@@ -44,7 +45,7 @@ async def cancelled(engine: Engine, run: Run) -> Run:
 async def begun(engine: Engine, *tools: HeldTool) -> Run:
     """A run whose tools are all in flight."""
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         for tool in tools:
             await tool.began.wait()
     return run
@@ -66,7 +67,7 @@ async def test_while_the_model_speaks(lab: Lab):
 
     engine = await lab.engine(endless, reply("The next."))
     run = await ask(engine, live=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await asked.wait()
         run = await cancelled(engine, run)
         await stopped.wait()
@@ -121,7 +122,7 @@ async def test_a_tool_that_does_not_listen_is_abandoned_and_its_late_result_reco
     assert (run.status, codes(run)) == ("cancelled", ["outcome_unknown"])
     assert (await answer(engine, thread_id=run.thread_id)).text == "The next."
     slow.let_go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while codes(run := await engine.queries.run(run.id)) != [""]:
             await asyncio.sleep(0)
     assert (run.status, run.actions[0].status) == ("cancelled", "completed")
@@ -137,18 +138,20 @@ async def test_a_function_in_a_thread_is_abandoned_and_its_late_result_recorded(
 
     def work(context: ToolContext, args: dict[str, JSON]) -> str:
         loop.call_soon_threadsafe(began.set)
-        let_go.wait(5)
+        let_go.wait(10 * HANG_SECONDS)
         return "late"
 
     slow = FunctionTool(ToolSpec("slow", "Slow.", {"type": "object"}, repeat="once"), work)
     engine = await lab.engine(call("slow"), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await began.wait()
-    run = await cancelled(engine, run)
+    try:
+        run = await cancelled(engine, run)
+    finally:
+        let_go.set()
     assert codes(run) == ["outcome_unknown"]
-    let_go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while codes(run := await engine.queries.run(run.id)) != [""]:
             await asyncio.sleep(0)
     assert run.actions[0].outcome is not None
@@ -161,10 +164,12 @@ async def test_an_abandoned_tool_does_not_keep_the_engine_open(lab: Lab, monkeyp
     slow = HeldTool(stubborn=True, repeat="once")
     engine = await lab.engine(call("slow"), tools=[slow])
     await cancelled(engine, await begun(engine, slow))
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(HANG_SECONDS):
         await engine.close()
+    # It went on all the time.
+    assert slow.task and not slow.task.done()
     slow.let_go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while asyncio.all_tasks() - before:
             await asyncio.sleep(0)
 

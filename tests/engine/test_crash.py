@@ -22,6 +22,8 @@ from tests.engine.builders import (
     store_of,
     until,
 )
+from tests.waiting import HANG_SECONDS
+from tests.waiting import until as wait_until
 
 from pollux.core.events import ActionCompleted, ActionStarted, RunClaimed
 from pollux.core.ids import RunId
@@ -101,7 +103,7 @@ async def _live(lab: Lab, store: FaultyStore, tool: FakeTool) -> RunId | None:
     engine = await lab.engine(provider=Replayed(), tools=[tool], store=store)
     life = asyncio.create_task(_ask_and_approve(engine))
     death = asyncio.create_task(store.died.wait())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await asyncio.wait({life, death}, return_when=asyncio.FIRST_COMPLETED)
     await engine.close()
     death.cancel()
@@ -135,7 +137,7 @@ async def test_a_child_s_end_reaches_its_parent_whenever_the_process_dies(lab: L
         name = RunId(f"run_child{number}")
         before = await _delegating(lab, name, store)
         run = await ask(before)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             await store.died.wait()
         await before.close()
         after = await _delegating(lab, name)
@@ -172,7 +174,7 @@ async def test_a_run_that_was_being_cancelled_when_its_process_died_is_ended(lab
     slow = HeldTool(repeat="once", stubborn=True)
     before = await lab.engine(call("slow"), tools=[slow])
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.cancel(run.id, by=ADA)
     await before.close()
@@ -181,14 +183,16 @@ async def test_a_run_that_was_being_cancelled_when_its_process_died_is_ended(lab
     run = await settle(after, run)
     assert (run.status, run.actions[0].outcome and run.actions[0].outcome.code) == ("cancelled", "outcome_unknown")
     slow.let_go.set()
-    await asyncio.sleep(0.01)
+    assert slow.task
+    async with asyncio.timeout(HANG_SECONDS):
+        await asyncio.wait({slow.task})
 
 
 async def test_a_run_whose_process_died_can_be_cancelled_before_anybody_recovers_it(lab: Lab):
     slow = HeldTool(repeat="repeatable")
     before = await lab.engine(call("slow"), tools=[slow])
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.close()
     after = await lab.engine(tools=[slow])
@@ -212,7 +216,7 @@ async def test_a_recovery_leaves_the_living_alone(lab: Lab):
     slow = HeldTool()
     engine = await lab.engine(call("slow"), reply("Done."), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     assert await engine.recover() == 0
     other = await lab.engine(tools=[slow])
@@ -238,7 +242,7 @@ async def test_a_result_is_not_lost_to_another_writer_s_fact(lab: Lab):
     store = lab.faulty()
     one = await lab.engine(both, reply("Both."), tools=[slow, mail()], store=store)
     run = await ask(one)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     other = await lab.engine(tools=[slow, mail()])
     asked = await other.queries.run(run.id)
@@ -259,7 +263,7 @@ async def taken_over(lab: Lab, slow: HeldTool, *steps: Step, store: FaultyStore 
     """A run whose driver sleeps while another takes it for dead: the new engine, and the run."""
     one = await lab.engine(call("slow"), *steps, tools=[slow], store=store)
     run = await ask(one)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     other = await lab.engine(reply("From the other."), tools=[slow])
 
@@ -277,10 +281,14 @@ async def test_a_late_true_result_of_an_older_driver_is_accepted(lab: Lab):
     run = await settle(other, run)
     assert run.ending and run.ending.code == "outcome_unknown"
     slow.let_go.set()
-    async with asyncio.timeout(5):
-        while (run := await other.queries.run(run.id)).actions[0].status != "completed":
-            await asyncio.sleep(0.01)
-    assert (run.status, len(slow.ran)) == ("failed", 1)
+    told = await wait_until(lambda: _completed(other, run.id))
+    assert told and (told.status, len(slow.ran)) == ("failed", 1)
+
+
+async def _completed(engine: Engine, run_id: RunId) -> Run | None:
+    """The run, once its first action is."""
+    run = await engine.queries.run(run_id)
+    return run if run.actions[0].status == "completed" else None
 
 
 async def test_a_driver_that_was_taken_for_dead_starts_nothing_more(lab: Lab):

@@ -18,6 +18,7 @@ from tests.engine.builders import (
     settle,
     until,
 )
+from tests.waiting import HANG_SECONDS, POLL_SECONDS
 
 from pollux.core.errors import NotFound
 from pollux.core.events import CancelRequested, Event
@@ -126,9 +127,9 @@ async def test_a_dispatcher_brings_wakes_to_its_drivers(lab: Lab):
     run = await ask(accepting)
     driving = await lab.engine(reply("Driven."))
     vars(driving)["_dispatcher"].wake(run.id)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while (run := await driving.queries.run(run.id)).is_open:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(POLL_SECONDS)
     assert run.text == "Driven."
 
 
@@ -153,7 +154,7 @@ async def test_a_run_that_ends_while_it_is_superseded_makes_room(lab: Lab):
     slow = HeldTool()
     engine = await lab.engine(call("slow"), reply("New."), tools=[slow])
     old = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await engine.cancel(old.id, by=ADA)
     new = await answer(engine, thread_id=old.thread_id, supersede=True)
@@ -164,7 +165,7 @@ async def test_a_tool_that_is_gone_when_its_interrupted_call_is_taken_up_is_not_
     slow = HeldTool(repeat="checkable")
     before = await lab.engine(call("slow"), tools=[slow])
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.close()
     after = await lab.engine(profile=Profile())

@@ -1,20 +1,24 @@
 """What a model can do wrong, from the wire to the run's end: typed, in time, no tool from an unfinished answer."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import pytest
 from tests.engine.builders import ADA
 from tests.engine.test_trace import Sum
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.profile import Limits
 from pollux.dispatch.local import LocalDispatcher
 from pollux.emulator import Emulator, run_emulator
 from pollux.engine.engine import Engine, Start
+from pollux.engine.ports import Clock
 from pollux.engine.system import SystemClock
 from pollux.providers.gemini import GeminiProvider
 from pollux.stores.memory import MemoryStore
+from pollux.testing.clock import FakeClock
 
 
 class Expected(NamedTuple):
@@ -23,6 +27,8 @@ class Expected(NamedTuple):
     ran: int
     requests: int
 
+
+MUCH_TIME = 1000.0
 
 FINE = Expected("completed", "", 1, 2)
 AT_ONCE = Expected("failed", "model_error", 0, 1)
@@ -90,11 +96,9 @@ async def emulator() -> AsyncIterator[Emulator]:
         yield emulator
 
 
-@pytest.fixture
-async def engine(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Engine]:
-    monkeypatch.setattr("pollux.engine.retry.FIRST_DELAY", 0.001)
+@asynccontextmanager
+async def engine_of(emulator: Emulator, clock: Clock) -> AsyncGenerator[Engine]:
     provider = GeminiProvider("a-key", emulator.url)
-    clock = SystemClock()
     async with Engine(
         store=MemoryStore(),
         providers=lambda model: provider,
@@ -108,12 +112,26 @@ async def engine(emulator: Emulator, monkeypatch: pytest.MonkeyPatch) -> AsyncIt
 
 @pytest.mark.parametrize("live", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_fault_has_a_typed_end_within_its_time(engine: Engine, emulator: Emulator, fault: str, live: bool):
+async def test_a_fault_has_a_typed_end_within_its_time(
+    emulator: Emulator, fault: str, live: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("pollux.engine.retry.FIRST_DELAY", 0.001)
     expected = FAULTS[fault] if live else WHOLE[fault]
-    limits = Limits(seconds=1.0 if expected is TIMED_OUT else 20.0)
-    model = f"gemini-3.8-flash--{fault}"
-    async with asyncio.timeout(10):
-        run = await engine.start(Start("add 2 and 3", user=ADA, model=model, live=live, limits=limits))
+    # Where nothing but the run's own time ends it, that passes once the model was asked, and not before.
+    clock, held = SystemClock(), FakeClock()
+    start = Start(
+        "add 2 and 3", user=ADA, model=f"gemini-3.8-flash--{fault}", live=live, limits=Limits(seconds=MUCH_TIME)
+    )
+    async with (
+        engine_of(emulator, held if expected is TIMED_OUT else clock) as engine,
+        asyncio.timeout(HANG_SECONDS),
+    ):
+        run = await engine.start(start)
+        if expected is TIMED_OUT:
+            await until(lambda: emulator.requests)
+            held.advance(MUCH_TIME - 1)
+            assert (await engine.wait_settled(run.id, seconds=0)).is_open
+            held.advance(1)
         run = await engine.wait_settled(run.id)
     code = run.ending.code if run.ending else "open"
     found = Expected(run.status, code, sum(a.status == "completed" for a in run.actions), len(emulator.requests))

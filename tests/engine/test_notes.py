@@ -19,6 +19,7 @@ from tests.engine.builders import (
     until,
 )
 from tests.engine.test_crash import Replayed
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit, ToolExecutionError
 from pollux.core.events import RunClaimed
@@ -83,11 +84,12 @@ async def test_a_death_at_any_commit_sends_one_draft_and_never_two(lab: Lab, wri
         first = await lab.engine(provider=Replayed(), tools=[tool], rules=ANYBODY, store=store)
         starting = asyncio.create_task(ask(first))
         died = asyncio.create_task(store.died.wait())
-        await asyncio.wait({starting, died}, return_when=asyncio.FIRST_COMPLETED)
-        if starting.done():
-            ended = asyncio.create_task(settle(first, starting.result()))
-            await asyncio.wait({ended, died}, return_when=asyncio.FIRST_COMPLETED)
-            ended.cancel()
+        async with asyncio.timeout(2 * HANG_SECONDS):
+            await asyncio.wait({starting, died}, return_when=asyncio.FIRST_COMPLETED)
+            if starting.done():
+                ended = asyncio.create_task(settle(first, starting.result()))
+                await asyncio.wait({ended, died}, return_when=asyncio.FIRST_COMPLETED)
+                ended.cancel()
         deaths += died.done()
         for task in (starting, died):
             task.cancel()
@@ -134,7 +136,7 @@ async def test_a_cancelled_run_takes_no_note(lab: Lab):
     async def body(context: ToolContext, args: dict[str, JSON]) -> object:
         began.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             try:
                 await context.note("not any more")
@@ -145,7 +147,8 @@ async def test_a_cancelled_run_takes_no_note(lab: Lab):
     tool = FakeTool("send_mail", body=body, schema=mail().spec.input_schema, side_effect=True)
     engine = await lab.engine(call("send_mail", TO_BOB), tools=[tool], rules=ANYBODY)
     run = await ask(engine)
-    await began.wait()
+    async with asyncio.timeout(HANG_SECONDS):
+        await began.wait()
     await engine.cancel(run.id, by="ada")
     await settle(engine, run)
     assert len(refused) == 1
@@ -177,16 +180,23 @@ async def test_outside_an_action_there_is_nothing_to_note_for():
 class Stuck(Drafts):
     """Notes its draft and then takes for ever."""
 
-    def __init__(self, timeout: float | None) -> None:
+    def __init__(self, timeout: float | None, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
         super().__init__()
         self.spec = ToolSpec(
             "send_mail", "Sends.", mail().spec.input_schema, side_effect=True, repeat="checkable", timeout=timeout
         )
         self.found: list[JSON] = []
+        self._monkeypatch = monkeypatch
 
     async def run(self, context: ToolContext, args: dict[str, JSON]) -> object:
         await context.note("draft 1")
-        await asyncio.sleep(60)
+        loop = asyncio.get_running_loop()
+        if self._monkeypatch and self.spec.timeout:
+            # However long the note took: its time is up now.
+            later = self.spec.timeout
+            time = loop.time
+            self._monkeypatch.setattr(loop, "time", lambda: time() + later)
+        await loop.create_future()
         return None
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
@@ -194,8 +204,8 @@ class Stuck(Drafts):
         return Reconciled("done", "sent")
 
 
-async def test_a_tool_that_took_too_long_is_looked_up_by_what_it_noted(lab: Lab):
-    tool = Stuck(0.05)
+async def test_a_tool_that_took_too_long_is_looked_up_by_what_it_noted(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    tool = Stuck(HANG_SECONDS / 2, monkeypatch)
     engine = await lab.engine(call("send_mail", TO_BOB), reply("sent"), tools=[tool], rules=ANYBODY)
     run = await answer(engine)
     assert (tool.found, run.actions[0].status) == (["draft 1"], "completed")

@@ -1,13 +1,14 @@
 """A run that works in a page: what the page shows is what the model is told, and its tools are called there."""
 
-import asyncio
-
 import pytest
 from tests.engine.builders import ADA, TO_BOB, Lab, answer, kinds, mail, settle, store_of
+from tests.waiting import until
 
 from pollux.core.errors import NotFound
 from pollux.core.page import Page
+from pollux.core.run import Run
 from pollux.core.tools import ToolSpec
+from pollux.engine.engine import Engine
 from pollux.providers.scripted import call, calls, reply
 
 OBJECT = {"type": "object", "properties": {"ref": {"type": "string"}}, "required": ["ref"]}
@@ -67,15 +68,24 @@ async def test_where_the_words_came_from_names_the_page(lab: Lab):
 
 
 async def test_what_was_said_is_dropped_when_its_time_is_over_and_not_before(lab: Lab):
-    engine = await lab.engine(reply("Done."))
+    engine = await lab.engine(reply("Gone."), reply("Done."))
+    earlier = await answer(engine, page=shown(), keep_seconds=58.0)
     run = await answer(engine, page=shown(), keep_seconds=60.0)
     lab.clock.advance(59)
-    await asyncio.sleep(0.05)
+    # It is dropped by the same look at the clock.
+    await until(lambda: _is_dropped(engine, earlier))
+    assert run.ending
+    # That look is over once the next one is waited for.
+    moment = run.ending.at + 60
+    await until(lambda: lab.clock.waiting == (moment,))
     assert (await engine.queries.run(run.id)).text == "Done."
     lab.clock.advance(2)
-    async with asyncio.timeout(5):
-        while (thread := await store_of(engine).thread(run.thread_id)) and not thread.erased:
-            await asyncio.sleep(0.01)
+    await until(lambda: _is_dropped(engine, run))
     with pytest.raises(NotFound):
         await engine.queries.run(run.id)
     assert await store_of(engine).next_wake() is None
+
+
+async def _is_dropped(engine: Engine, run: Run) -> bool:
+    thread = await store_of(engine).thread(run.thread_id)
+    return thread is None or thread.erased

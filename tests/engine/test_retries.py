@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.engine.builders import FakeTool, HeldTool, Lab, answer, ask, kinds, settle, until
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.messages import Usage
 from pollux.core.profile import Limits, Profile
@@ -71,7 +72,7 @@ async def test_a_run_out_of_time_fails_while_its_tool_is_stopped(lab: Lab):
     limits = Limits(seconds=30)
     engine = await lab.engine(call("slow"), tools=[slow], profile=Profile(tools=("slow",), limits=limits))
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     lab.clock.advance(30)
     run = await until(engine, run, lambda now: now.ending)
@@ -128,7 +129,7 @@ async def test_a_budget_holds_across_a_restart(lab: Lab):
     profile = Profile(tools=("slow",), limits=Limits(model_calls=2, tokens=1000))
     before = await lab.engine(call("slow"), tools=[slow], profile=profile)
     run = await ask(before)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await before.close()
     slow.let_go.set()

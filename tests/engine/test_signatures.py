@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.engine.builders import ADA, KEY, FakeTool, mail
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.ids import ThreadId
 from pollux.dispatch.local import LocalDispatcher
@@ -61,11 +62,11 @@ async def test_an_approval_after_a_restart_goes_on_with_the_signature_that_was_s
     async with run_emulator(port=0) as emulator:
         async with engine_on(path, emulator, mail()) as engine:
             run = await engine.start(Start(words, user=ADA, model=GEMINI, live=live))
-            run = await engine.wait_settled(run.id, seconds=10)
+            run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
             assert run.status == "awaiting_confirmation"
         async with engine_on(path, emulator, mail()) as engine:
             await engine.resolve(run.approvals[0].id, "approved", by="ada")
-            run = await engine.wait_settled(run.id, seconds=10)
+            run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
         last = emulator.requests[-1].body
     assert run.status == "completed", run.ending
     assert last is not None and len(signatures(last)) == 1
@@ -78,7 +79,7 @@ async def test_a_thread_changes_provider_and_comes_back(tmp_path: Path):
         for model in (GEMINI, "gpt-5", GEMINI, GEMINI):
             async with engine_on(tmp_path / "pollux.db", emulator, look) as engine:
                 run = await engine.start(Start("call look {}", user=ADA, model=model, thread_id=thread))
-                run = await engine.wait_settled(run.id, seconds=10)
+                run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
                 thread = run.thread_id
             assert run.status == "completed", (model, run.ending)
     assert len(look.ran) == 4

@@ -19,6 +19,7 @@ from tests.engine.builders import (
     sent,
     settle,
 )
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit, NotFound, PolluxError, ThreadBusy
 from pollux.core.ids import ThreadId
@@ -43,7 +44,7 @@ async def test_a_prompt_that_supersedes_cancels_the_open_run_first(lab: Lab):
     slow = HeldTool()
     engine = await lab.engine(call("slow"), reply("The new one."), tools=[slow])
     old = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     new = await answer(engine, "rather this", thread_id=old.thread_id, supersede=True)
     old = await engine.queries.run(old.id)
@@ -56,7 +57,7 @@ async def test_a_run_that_cannot_be_stopped_in_time_is_not_superseded(lab: Lab, 
     slow = HeldTool(stubborn=True)
     engine = await lab.engine(call("slow"), tools=[slow])
     old = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     with pytest.raises(ThreadBusy, match="could not be stopped"):
         await ask(engine, thread_id=old.thread_id, supersede=True)

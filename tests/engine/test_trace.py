@@ -7,6 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 from tests.engine.builders import ADA, KEY
+from tests.waiting import HANG_SECONDS
 
 import pollux
 from pollux.core.messages import JSON, Message, Text, ToolCall
@@ -134,7 +135,7 @@ async def trail_of_one_tool(store: Store, provider: Provider) -> Trail:
 
 async def _one_sum(engine: Engine) -> None:
     run = await engine.start(Start("add 2 and 3", user=ADA, live=True))
-    run = await engine.wait_settled(run.id, seconds=10)
+    run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
     assert (run.status, [action.status for action in run.actions]) == ("completed", ["completed"])
 
 

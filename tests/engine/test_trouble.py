@@ -21,6 +21,7 @@ from tests.engine.builders import (
     until,
     watched,
 )
+from tests.waiting import HANG_SECONDS, POLL_SECONDS
 
 from pollux.core.errors import Draining, Misfit, StoreError
 from pollux.core.ids import RunId
@@ -53,9 +54,9 @@ async def test_two_engines_that_answer_at_once_take_one_answer(lab: Lab):
     resolving = [engine.resolve(question(run).id, "approved", by=ADA) for engine in (one, other) for _ in range(8)]
     results = await asyncio.gather(*resolving, return_exceptions=True)
     assert sum(isinstance(result, Misfit) for result in results) == 15
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while (run := await one.queries.run(run.id)).is_open:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(POLL_SECONDS)
     assert (run.text, len(tool.ran)) == ("Sent.", 1)
 
 
@@ -63,11 +64,11 @@ async def test_a_result_is_written_when_the_store_recovers(lab: Lab):
     slow, store = HeldTool(repeat="once"), lab.faulty()
     engine = await lab.engine(call("slow"), reply("Done."), tools=[slow], store=store)
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     store.refuse()
     slow.let_go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await store.refused.wait()
     store.recover()
     run = await settle(engine, run)
@@ -103,7 +104,7 @@ async def test_a_due_run_that_cannot_be_told_is_told_later_and_not_asked_all_the
     run = await answer(engine)
     store.refuse()
     lab.clock.advance(1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await store.refused.wait()
         while lab.clock.waiting == ():
             await asyncio.sleep(0)
@@ -124,7 +125,7 @@ async def test_a_list_of_due_runs_that_cannot_be_read_is_read_later(lab: Lab):
 
     vars(store)["due"] = broken
     lab.clock.advance(1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await asked.wait()
         while lab.clock.waiting == ():
             await asyncio.sleep(0)
@@ -182,9 +183,9 @@ async def test_closing_with_grace_lets_the_work_end(lab: Lab):
     slow = HeldTool()
     engine = await lab.engine(call("slow"), reply("Done."), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
-        closing = asyncio.create_task(engine.close(grace=5))
+        closing = asyncio.create_task(engine.close(grace=HANG_SECONDS))
         await asyncio.sleep(0)
         slow.let_go.set()
         await closing
@@ -196,7 +197,7 @@ async def test_closing_with_too_little_grace_leaves_the_rest_to_a_recovery(lab: 
     slow = HeldTool(repeat="repeatable")
     engine = await lab.engine(call("slow"), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
         await engine.close(grace=0.01)
     slow.let_go.set()
@@ -210,7 +211,7 @@ async def test_a_caller_whose_engine_closes_is_told_so(lab: Lab):
     engine = await lab.engine(store=store)
     store.dies_at = 1
     caller = asyncio.create_task(ask(engine))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await store.died.wait()
         await engine.close()
         with pytest.raises(Draining):
@@ -224,7 +225,7 @@ async def test_what_another_process_writes_is_seen_here(lab: Lab):
     one = await lab.engine(calls(("slow", {}), ("send_mail", TO_BOB)), reply("Both."), tools=[slow, tool])
     run = await ask(one)
     watching = asyncio.create_task(watched(one, run))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     other = await lab.engine(tools=[slow, tool])
     await other.resolve(question(await other.queries.run(run.id)).id, "approved", by=ADA)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.engine.builders import ADA, TO_BOB, FakeTool, Kind, Lab, ask, journal, mail
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.effects import RunTool
 from pollux.core.errors import Misfit, ThreadBusy
@@ -148,7 +149,7 @@ class Walk:
 
     async def calm(self) -> None:
         """Until everything that can move has moved: what is left waits for people, clocks or a held tool."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             while not await self._is_calm():
                 await asyncio.sleep(0 if self.lab.kind == "memory" else 0.001)
 

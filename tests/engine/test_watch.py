@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 from tests.engine.builders import ADA, FakeTool, HeldTool, Kind, Lab, ask, settle, watched
-from tests.engine.watching import Speaker, Viewer, seqs, text
+from tests.engine.watching import Speaker, Viewer, seated, seqs, text
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.events import ModelReplied, RunCompleted
 from pollux.core.ids import RunId
@@ -51,10 +52,10 @@ async def test_from_any_place_the_rest_follows_without_gap_or_duplicate(lab: Lab
     slow = HeldTool()
     engine = await lab.engine(call("slow"), chunks(["a", "b"]), tools=[slow])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     viewers = [Viewer(engine, run, after) for after in range(8)]
-    await asyncio.sleep(0)
+    await seated(engine, len(viewers))
     slow.let_go.set()
     for after, viewer in enumerate(viewers):
         items = await viewer.end()
@@ -99,7 +100,7 @@ async def test_a_long_journal_read_while_the_run_goes_on_leaves_no_stale_text(la
         vars(store).pop("journal", None)
         found = await slow_read(run_id, after)
         speaker.end()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             await first.task
         return found
 
@@ -112,7 +113,7 @@ async def test_an_answer_that_begins_anew_takes_its_text_back(lab: Lab):
     look = asyncio.Event()
     engine = await lab.engine(held(look, chunks(["no", "thing"], stop="bad_call")), chunks(["Right."]))
     viewer = Viewer(engine, await ask(engine, live=True))
-    await asyncio.sleep(0)  # Let it take its seat: a store that never waits leaves no other chance.
+    await seated(engine, 1)
     look.set()
     items = await viewer.end()
     assert [item for item in items if isinstance(item, TurnRestarted)] == [TurnRestarted(1, 2)]
@@ -123,7 +124,7 @@ async def test_a_failed_call_s_text_is_followed_by_the_failure(lab: Lab):
     look = asyncio.Event()
     engine = await lab.engine(held(look, fail("server", after="I was")))
     viewer = Viewer(engine, await ask(engine, live=True))
-    await asyncio.sleep(0)  # Let it take its seat: a store that never waits leaves no other chance.
+    await seated(engine, 1)
     look.set()
     items = await viewer.end()
     assert text(items) == "I was"
@@ -193,12 +194,12 @@ async def test_a_caller_who_leaves_in_the_middle_of_a_commit_stops_nothing(lab: 
     store.before_commit = slowly
     engine = await lab.engine(reply("Hi."), store=store)
     caller = asyncio.create_task(ask(engine))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await writing.wait()
     caller.cancel()
     with pytest.raises(asyncio.CancelledError):
         await caller
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while not (rows := await engine.queries.runs(ADA)):
             await asyncio.sleep(0)
     assert (await settle(engine, rows[0].run_id)).text == "Hi."
@@ -220,7 +221,7 @@ async def test_a_stalled_watcher_keeps_a_place_instead_of_the_text_and_misses_no
     await quick.shows("".join(pieces))
     assert len(cast("Any", backlog)._items) <= 3
     speaker.end()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         items = [item async for item in stalled]
     assert (text(items), text(items, "thought")) == ("".join(pieces), "hm hm ")
     assert len([item for item in items if isinstance(item, Delta)]) == 4
@@ -270,7 +271,7 @@ async def test_a_stalled_watcher_hears_that_the_answer_began_anew(lab: Lab):
     assert await anext(stalled)
     look.set()
     await settle(engine, run)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         items = [item async for item in stalled]
     assert TurnRestarted(1, 2) in items
     assert text(items) == "".join(pieces) + "at last"
@@ -322,7 +323,7 @@ async def test_whoever_comes_while_a_tool_runs_reads_the_turns_text_once(lab: La
     held = HeldTool("look")
     engine = await lab.engine(call("look", text="Let me see. "), reply("Done."), tools=[held])
     run = await engine.start(Start("?", user=ADA, live=True))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await held.began.wait()
     said: list[str] = []
     async with aclosing(engine.watch(run.id)) as items:

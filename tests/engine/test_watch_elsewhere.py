@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from tests.engine.builders import FaultyStore, Kind, Lab, ask, journal, settle, store_of
 from tests.engine.watching import text
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelReplied, RunClaimed
 from pollux.core.ids import RunId
 from pollux.core.machine import fold, step
 from pollux.core.run import Run
+from pollux.engine import relay as relaying
 from pollux.engine.airwaves import Interrupted, Piece, Signal, Told, Wanted
 from pollux.engine.engine import Engine
 from pollux.engine.feed import Delta, Feed, Item, Watcher
@@ -29,6 +31,13 @@ RUN = RunId("run_1")
 @pytest.fixture
 def kind() -> Kind:
     return "memory"
+
+
+@pytest.fixture(autouse=True)
+def no_renewal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody says again that they watch, and nobody is forgotten, however long a test takes."""
+    monkeypatch.setattr(relaying, "RENEW_SECONDS", 1000.0)
+    monkeypatch.setattr(relaying, "HEARD_SECONDS", 1000.0)
 
 
 class Air:
@@ -137,7 +146,7 @@ async def test_text_is_not_told_after_its_reply_while_the_feed_is_behind_the_rea
     await asyncio.sleep(0)
     assert feed.hear(piece(7, "see. "))
     feed.advance(fold(events), events[3:], thread)
-    items += await asyncio.wait_for(rest, 5)
+    items += await asyncio.wait_for(rest, HANG_SECONDS)
     assert [item for item in items if isinstance(item, Delta)] == []
     assert [item.seq for item in items if isinstance(item, Recorded)] == list(range(after + 1, len(events) + 1))
 
@@ -155,13 +164,11 @@ async def test_whoever_watches_says_so_and_asks_again_when_something_is_missing(
     assert (air.tuned, air.wanted) == ({feed.run.id}, [True])
     for _ in range(20):
         air.signals.put_nowait(Told(RUN, piece(5, "hole")))
-    async with asyncio.timeout(5), at_work(relay.serve()):
-        while len(air.wanted) < 2:
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(HANG_SECONDS), at_work(relay.serve()):
+        await until(lambda: len(air.wanted) >= 2)
         assert air.wanted == [True, True]
         air.signals.put_nowait(Interrupted())
-        while len(air.wanted) < 3:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(air.wanted) >= 3)
     claimed = step(feed.run, RunClaimed(epoch=2, driver="another", at=0))
     feed.advance(claimed, [], feed.thread)
     feed.nudge()
@@ -180,13 +187,11 @@ async def test_a_driver_tells_its_text_only_while_somebody_elsewhere_watches(lab
     assert not relay.is_watched(RUN)
     for anew in (True, False):
         air.signals.put_nowait(Wanted((RUN, RunId("run_other")), anew=anew))
-    async with asyncio.timeout(5), at_work(relay.serve()):
-        while len(air.told) < 2:
-            await asyncio.sleep(0.01)
+    async with asyncio.timeout(HANG_SECONDS), at_work(relay.serve()):
+        await until(lambda: len(air.told) >= 2)
         feed.show(1, 1, "text", "two ")
         feed.show(1, 1, "text", "three")
-        while len(air.told) < 3:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(air.told) >= 3)
     assert relay.is_watched(RUN)
     assert air.told == [Piece(1, 1, 0, "thought", "hm"), piece(2, "one "), piece(6, "two three")]
     relay.close()
@@ -197,9 +202,8 @@ async def test_what_is_remembered_of_others_watching_is_bounded(lab: Lab):
     relay = Relay(air, nowhere.get)
     names = [RunId(f"run_{number}") for number in range(MOST_AUDIENCES + 100)]
     air.signals.put_nowait(Wanted(tuple(names), anew=True))
-    async with asyncio.timeout(5), at_work(relay.serve()):
-        while not relay.is_watched(names[-1]):
-            await asyncio.sleep(0)
+    async with asyncio.timeout(HANG_SECONDS), at_work(relay.serve()):
+        await until(lambda: relay.is_watched(names[-1]))
     assert sum(relay.is_watched(name) for name in names) == MOST_AUDIENCES
     relay.close()
 
@@ -231,7 +235,7 @@ async def test_news_that_comes_while_a_run_is_being_read_is_not_missed(lab: Lab,
     other = await settle(await lab.engine(reply("Hi.")), await ask(lab.engines[-1]))
     whole, store = fold(events), Newsroom(engine)
     ledger = Ledger(store.as_store())
-    async with asyncio.timeout(5), at_work(ledger.follow_others()):
+    async with asyncio.timeout(HANG_SECONDS), at_work(ledger.follow_others()):
         await ledger.acquire(other.id)
         await store.heeded.wait()
         store.heeded.clear()
@@ -246,7 +250,7 @@ async def test_a_run_that_was_erased_elsewhere_does_not_keep_others_from_being_f
     whole, store = fold(events), Newsroom(engine)
     other = await settle(await lab.engine(reply("Hi.")), await ask(lab.engines[-1]))
     ledger = Ledger(store.as_store())
-    async with asyncio.timeout(5), at_work(ledger.follow_others()):
+    async with asyncio.timeout(HANG_SECONDS), at_work(ledger.follow_others()):
         store.found = fold(events[:3])
         store.heeded.set()
         gone = await ledger.acquire(whole.id)

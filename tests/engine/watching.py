@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.ids import RunId
 from pollux.core.messages import Message, Text
@@ -54,6 +57,16 @@ def text(items: Sequence[Item], kind: str = "text") -> str:
     return shown
 
 
+async def seated(engine: Engine, watchers: int) -> None:
+    """Wait until so many watchers have read what there was, and wait for what comes."""
+
+    def are_waiting() -> bool:
+        places: list[Any] = [watcher for feed in vars(engine)["_ledger"].feeds for watcher in feed.watchers]
+        return sum(place._waiter is not None for place in places) == watchers
+
+    await until(are_waiting)
+
+
 class Viewer:
     """A watcher in a task of its own."""
 
@@ -68,12 +81,12 @@ class Viewer:
             self._news.set()
 
     async def shows(self, wanted: str) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             while text(self.items) != wanted:
                 self._news.clear()
                 await self._news.wait()
 
     async def end(self) -> list[Item]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             await self.task
         return self.items

@@ -16,6 +16,7 @@ import aiohttp
 from tests.hosts.fleet import POLL_SECONDS, USERS, Fleet, until
 from tests.hosts.world import KINDS
 from tests.http.site import Got, Person
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.tools import Repeat
 
@@ -57,10 +58,11 @@ class Errand:
 
     async def do(self, fleet: Fleet, dice: random.Random = ANY) -> None:
         """From the question to the end."""
-        await self.ask(fleet, dice)
-        if self.told["approvals"]:
-            await self.decide(fleet, dice)
-        await self.see_it_end(fleet, dice)
+        async with asyncio.timeout(4 * HANG_SECONDS):
+            await self.ask(fleet, dice)
+            if self.told["approvals"]:
+                await self.decide(fleet, dice)
+            await self.see_it_end(fleet, dice)
 
     async def ask(self, fleet: Fleet, dice: random.Random = ANY) -> None:
         got = await self._insist(fleet, dice, self._stream if self.streams else self._run)

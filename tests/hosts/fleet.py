@@ -11,19 +11,23 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import aiohttp
+import psycopg
+from tests import waiting
 from tests.crash.lab import REPOSITORY
 from tests.hosts.world import KINDS, PLACE, World
 from tests.http.site import Person
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import run_emulator
 from pollux.stores.postgres.store import PostgresStore
 
 Kind = Literal["serve", "worker"]
-PATIENCE = 60.0
+PATIENCE = 2 * HANG_SECONDS
 POLL_SECONDS = 0.02
 USERS = ("ada", "bob", "cleo", "dan", "eve", "finn", "gus", "hana")
 CONFIG = """
@@ -125,9 +129,12 @@ class Fleet:
 
     async def start(self, *kinds: Kind) -> list[Member]:
         """These, at once and ready."""
+        last = _last_worker(self.store)
         started = [self.launch(kind) for kind in kinds]
         for member in started:
             assert await member.wait_ready(), (await member.wait(), member.log.read_text())
+        # A server that finds no worker takes jobs itself: those that are here must be known to be.
+        await until(lambda: heard_workers(self.store, last) >= kinds.count("worker"))
         return started
 
     async def restart(self, member: Member) -> Member:
@@ -158,7 +165,9 @@ class Fleet:
 @asynccontextmanager
 async def fleet(folder: Path, store: str) -> AsyncGenerator[Fleet]:
     """A fleet without members yet, on this database, with the emulator as its model."""
-    async with run_emulator() as model, aiohttp.ClientSession() as http:
+    # A connection for each request: a server closes one that was idle for a while, maybe just when it is used again.
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with run_emulator() as model, aiohttp.ClientSession(connector=connector) as http:
         here = Fleet(folder, store, model.url, http)
         try:
             yield here
@@ -179,7 +188,22 @@ async def open_store(here: Fleet) -> AsyncGenerator[PostgresStore]:
 
 async def until(is_so: Callable[[], T], seconds: float = PATIENCE) -> T:
     """What it is, once it is true."""
-    async with asyncio.timeout(seconds):
-        while not (found := is_so()):
-            await asyncio.sleep(POLL_SECONDS)
-    return found
+    return await waiting.until(is_so, seconds=seconds)
+
+
+def heard_workers(store: str, since: datetime | int = 0) -> int:
+    """How many processes that do nothing but work the queue knows: those numbered, or heard, after that."""
+    wanted = "last_heartbeat > %s" if isinstance(since, datetime) else "id > %s"
+    question = f"SELECT FROM pollux.procrastinate_workers WHERE NOT stands_in AND {wanted}"
+    with psycopg.connect(store, autocommit=True) as db:
+        return len(db.execute(question.encode(), (since,)).fetchall())
+
+
+def _last_worker(store: str) -> int:
+    with psycopg.connect(store, autocommit=True) as db:
+        try:
+            found = db.execute("SELECT coalesce(max(id), 0) FROM pollux.procrastinate_workers").fetchone()
+        except psycopg.errors.UndefinedTable:
+            # The first process of a fleet makes it.
+            return 0
+    return int(found[0]) if found else 0

@@ -20,10 +20,11 @@ from tests.hosts.fleet import Fleet, Kind, Member, fleet
 from tests.hosts.judge import judge
 from tests.hosts.world import KINDS
 from tests.stores.postgres import Cluster, own_cluster
+from tests.waiting import HANG_SECONDS
 
 MINUTES = int(os.environ.get("POLLUX_HOSTS_MINUTES", "5"))
 SEED = int(os.environ.get("POLLUX_CRASH_SEED", "0"))
-SETTLE_SECONDS = 45.0
+SETTLE_SECONDS = 4 * HANG_SECONDS
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.slow
 async def test_a_page_s_turn_is_gone_on_with_by_another_worker_than_the_one_that_began_it(
     tmp_path: Path, database: str
 ):
-    async with fleet(tmp_path, database) as here, aiohttp.ClientSession() as http:
+    # A connection for each request: a server closes one that was idle for a while, maybe just when it is used again.
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with fleet(tmp_path, database) as here, aiohttp.ClientSession(connector=connector) as http:
         # First, so that the server takes no job itself.
         [worker] = await here.start("worker")
         [server] = await here.start("serve")

@@ -3,8 +3,6 @@
 import os
 import shutil
 import subprocess
-import tempfile
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,22 +11,22 @@ from typing import Final
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from tests.stores.postgres import ROLE
+from tests.stores.postgres import ROLE, short_folder
+from tests.waiting import HANG_SECONDS, block_until
 
-PATIENCE_SECONDS: Final = 10.0
 SHIPPED: Final = Path(__file__).parents[2] / "examples/deploy/pgbouncer.ini"
 
 
 @contextmanager
 def pooled(url: str, *, mode: str = "transaction", sessions: int = 4) -> Generator[str]:
     """The address of the same database by way of a PgBouncer with so many sessions. Skips where there is none."""
-    program = shutil.which("pgbouncer")
+    # Debian keeps it where only root looks for programs.
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/local/sbin:/usr/sbin")
     if program is None:
-        pytest.skip("PgBouncer is not installed here")
+        pytest.skip("PgBouncer is not installed (apt-get install pgbouncer)")
     given = conninfo_to_dict(url)
     # Not pytest's own folder: PgBouncer refuses to run as root, and its user could not enter it.
-    with tempfile.TemporaryDirectory(prefix="pollux-pgbouncer-") as name:
-        place = Path(name)
+    with short_folder() as place:
         (place / "users").write_text(f'"{ROLE}" ""\n')
         (place / "ini").write_text(_configuration(place, str(given["host"]), mode, sessions))
         owner = None
@@ -44,7 +42,7 @@ def pooled(url: str, *, mode: str = "transaction", sessions: int = 4) -> Generat
             yield way
         finally:
             process.terminate()
-            process.wait(PATIENCE_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 def _configuration(place: Path, host: str, mode: str, sessions: int) -> str:
@@ -72,13 +70,12 @@ def _configuration(place: Path, host: str, mode: str, sessions: int) -> str:
 
 
 def _wait(way: str, process: "subprocess.Popen[bytes]", said: Path) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    def answers() -> bool:
         assert process.poll() is None, said.read_text()
         try:
             psycopg.connect(way).close()
         except psycopg.OperationalError:
-            assert time.monotonic() < end, said.read_text()
-            time.sleep(0.02)
-        else:
-            return
+            return False
+        return True
+
+    block_until(answers)

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from tests.waiting import HANG_SECONDS
+
 SOCKET = ".s.PGSQL.5432"
 
 
@@ -53,7 +55,7 @@ class Proxy:
     async def wait_ended(self) -> None:
         """Once the store has closed its connections, they all end."""
         if self._serving:
-            await asyncio.wait(self._serving, timeout=5)
+            await asyncio.wait(self._serving, timeout=HANG_SECONDS)
 
     @staticmethod
     def _task() -> asyncio.Task[None]:

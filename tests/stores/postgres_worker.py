@@ -11,7 +11,6 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,6 @@ def store_at(
     url: str, heads: Path | None = None, *, connections: int = 10, beside: Beside | None = None
 ) -> PostgresStore:
     return PostgresStore(url, key=KEY, heads=heads, connections=connections, beside=beside)
-
-
-async def started(*arguments: object) -> Process:
-    """A worker in a process of its own."""
-    words = [sys.executable, __file__, *map(str, arguments)]
-    return await asyncio.create_subprocess_exec(*words, stdout=PIPE, stderr=PIPE)
 
 
 async def commit(url: str, prefix: str, count: int) -> None:
@@ -119,8 +112,11 @@ def migrate_and_die(url: str) -> None:
 
 
 async def _patiently(work: Callable[[], Awaitable[object]]) -> None:
-    """Try again when the store says no. What it refused but kept all the same shows as a conflict."""
-    for _ in range(400):
+    """Try again when the store says no, for as long as the test waits.
+
+    What it refused but kept all the same shows as a conflict.
+    """
+    while True:
         try:
             await work()
         except StoreError as refusal:
@@ -130,7 +126,6 @@ async def _patiently(work: Callable[[], Awaitable[object]]) -> None:
             return
         else:
             return
-    sys.exit("the store never recovered")
 
 
 if __name__ == "__main__":

@@ -16,15 +16,15 @@ from tests.http.site import TOKENS, Person, process
 from tests.stores.pgbouncer import pooled
 from tests.stores.postgres import fresh_database
 from tests.stores.postgres_worker import KEY
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import StoreError
 from pollux.emulator import run_emulator
+from pollux.stores.postgres import poolers
 from pollux.stores.postgres.store import PostgresStore
 from pollux.testing.store_lab import ADA, Story, tell_all
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 20
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ async def test_everything_but_the_line_goes_through_a_pooler(url: str, tmp_path:
         for story in stories[:3]:
             assert await store.run(story.run_id) == story.run
         assert len(await other.threads(ADA, limit=50)) == len(stories)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             await store.changed_elsewhere()
         assert await store.is_alive(other.enlist())
         report = await store.verify_audit()
@@ -65,7 +65,10 @@ async def test_a_pooler_in_the_place_of_a_direct_address_is_refused_before_anyth
         assert db.execute("SELECT FROM pg_namespace WHERE nspname = 'pollux'").fetchone() is None
 
 
-async def test_a_pooler_that_lends_whole_sessions_is_as_good_as_a_direct_address(url: str):
+async def test_a_pooler_that_lends_whole_sessions_is_as_good_as_a_direct_address(
+    url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(poolers, "HEARD_SECONDS", HANG_SECONDS)
     with pooled(url, mode="session", sessions=10) as way:
         store = PostgresStore(way, key=KEY, connections=2)
         await store.open()
@@ -76,19 +79,22 @@ async def test_a_pooler_that_lends_whole_sessions_is_as_good_as_a_direct_address
 
 async def test_a_server_and_a_worker_behind_a_pooler_do_what_was_approved_once(url: str, tmp_path: Path):
     with pooled(url) as way:
-        async with run_emulator() as model, aiohttp.ClientSession() as http:
+        # A connection for each request: a server closes one that was idle, maybe just when it is used again.
+        connector = aiohttp.TCPConnector(force_close=True)
+        async with run_emulator() as model, aiohttp.ClientSession(connector=connector) as http:
             environ = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": model.url}
             environ |= {"POLLUX_STORE": way, "POLLUX_PG_LISTEN_URL": url}
             async with process(tmp_path, "--concurrency", "0", **environ) as server:
                 with worker(tmp_path, environ) as working:
-                    assert (await asyncio.to_thread(_first_line, working))["ready"] is True
+                    line = await asyncio.wait_for(asyncio.to_thread(_first_line, working), HANG_SECONDS)
+                    assert line["ready"] is True
                     ada = Person(http, server.url, TOKENS["ada"])
                     asked = await ada.run("email Bob the report")
                     got = await ada.resolve(asked["approvals"][0]["id"])
                     assert got.body["run"]["status"] == "completed", got
                     assert len((tmp_path / "home" / "outbox.jsonl").read_text().splitlines()) == 1
                     working.terminate()
-                    assert await asyncio.to_thread(working.wait, PATIENCE) == 0
+                    assert await asyncio.to_thread(working.wait, HANG_SECONDS) == 0
 
 
 @contextmanager
@@ -101,7 +107,7 @@ def worker(path: Path, environ: dict[str, str]) -> Generator["subprocess.Popen[b
         yield working
     finally:
         working.kill()
-        working.communicate(timeout=PATIENCE)
+        working.communicate(timeout=HANG_SECONDS)
 
 
 def _first_line(working: "subprocess.Popen[bytes]") -> dict[str, Any]:

@@ -1,22 +1,23 @@
 """Lost answers, rivals, texts that cannot be kept, servers that are not there: each has its words."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import psycopg
 import pytest
-from tests.stores.postgres import fresh_database
+from tests.stores.postgres import fresh_database, short_folder
 from tests.stores.postgres_proxy import between
 from tests.stores.postgres_worker import KEY, store_at
+from tests.waiting import until
 
 from pollux.core.errors import Conflict, StoreError, ThreadBusy, ValidationError
 from pollux.core.events import CancelRequested
 from pollux.core.ids import RunId, UserId
-from pollux.core.redact import Secret
 from pollux.core.thread import ThreadErased
 from pollux.engine.ports import AuditFact, Change
 from pollux.stores.postgres.address import Address
@@ -59,8 +60,8 @@ async def test_a_commit_takes_two_round_trips_and_a_question_one(store: Postgres
 
 async def test_a_commit_whose_answer_was_lost_may_turn_up(store: PostgresStore, url: str):
     # A socket's path must be short.
-    with TemporaryDirectory() as place:
-        async with between(url, Path(place)) as (way, proxy):
+    with short_folder() as place:
+        async with between(url, place) as (way, proxy):
             far = store_at(way)
             await far.open()
             story = Story("1")
@@ -144,7 +145,8 @@ async def test_what_a_model_says_may_hold_a_nul(store: PostgresStore):
 async def test_callers_who_leave_tear_nothing_apart(store: PostgresStore):
     stories = [Story(str(number)) for number in range(30)]
     tasks = [asyncio.create_task(tell_all(store, story)) for story in stories]
-    await asyncio.sleep(0.01)
+    # Some have written by then, and none of those who came last is through.
+    await until(lambda: store.versions([story.run_id for story in stories]))
     for task in tasks[::2]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -165,18 +167,15 @@ async def test_many_at_once_share_a_few_connections(url: str):
     await store.close()
 
 
-@pytest.mark.parametrize("url", ["postgresql://u:hunter2@[bad/db", "host", "postgresql://u:hunter2@h/db?nonsense=1"])
-def test_an_address_that_is_none_is_refused_without_its_password(url: str):
-    with pytest.raises(ValidationError, match="postgresql://user") as refusal:
-        PostgresStore(Secret(url), key=KEY)
-    assert "hunter2" not in str(refusal.value)
-
-
 async def test_a_database_that_is_not_there_is_said_without_the_password(url: str):
-    for address in (url.replace("/t_", "/none_"), "postgresql://u:hunter2@127.0.0.1:1/db"):
-        with pytest.raises(StoreError, match="expected") as refusal:
-            await store_at(address).open()
-        assert "hunter2" not in str(refusal.value)
+    with socket.socket() as nobody:
+        # Bound, so that it is nobody else's, and nobody listens.
+        nobody.bind(("127.0.0.1", 0))
+        nowhere = f"postgresql://u:hunter2@127.0.0.1:{nobody.getsockname()[1]}/db"
+        for address in (url.replace("/t_", "/none_"), nowhere):
+            with pytest.raises(StoreError, match="expected") as refusal:
+                await store_at(address).open()
+            assert "hunter2" not in str(refusal.value)
 
 
 async def test_a_store_that_was_closed_opens_again_under_new_names(store: PostgresStore):
@@ -240,13 +239,6 @@ async def test_the_audit_is_whole_whatever_digits_the_server_shows(url: str):
     await store.commit(Change(audit=(AuditFact(1763240000.1234567, "decided", "ada"),)))
     assert (await store.verify_audit()).problems == ()
     await store.close()
-
-
-@pytest.mark.parametrize("password", ["pw/secret", "pw@secret", "pw@se/cret"])
-def test_a_password_that_is_not_encoded_is_refused_and_not_shown(password: str):
-    with pytest.raises(ValidationError) as refused:
-        Address(f"postgresql://pollux:{password}@127.0.0.1:5432/pollux")
-    assert "cret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.stores.worker import store_at
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import StoreError
 from pollux.engine.glance import DayUsage, glance_of
@@ -84,6 +85,7 @@ async def test_a_file_that_a_newer_pollux_took_something_from_is_refused(tmp_pat
         await store_at(tmp_path).open()
 
 
+@pytest.mark.slow
 def test_an_upgrade_that_is_killed_leaves_the_older_file_as_it_was(tmp_path: Path):
     path, before = tmp_path / "pollux.db", 2
     script = f"""
@@ -96,7 +98,7 @@ migrate(db, Path("x"), MIGRATIONS[:{before}])
 db.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
 migrate(db, Path("x"), [*MIGRATIONS[:{before}], (*MIGRATIONS[{before}], "SELECT die()"), *MIGRATIONS[{before} + 1:]])
 """
-    ended = subprocess.run([sys.executable, "-c", script], check=False)
+    ended = subprocess.run([sys.executable, "-c", script], check=False, timeout=2 * HANG_SECONDS)
     assert ended.returncode == -signal.SIGKILL
     db = sqlite3.connect(path, isolation_level=None)
     assert version_of(db) == before

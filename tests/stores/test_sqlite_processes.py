@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import sqlite3
 import subprocess
@@ -11,11 +12,14 @@ from pathlib import Path
 import pytest
 from tests.stores.processes import finished, kept, line_of, started
 from tests.stores.worker import store_at
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.ids import RunId
 from pollux.stores.schema import MIGRATIONS, migrate, version_of
 
 pytestmark = pytest.mark.slow
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 async def test_eight_processes_lose_nothing_and_meet_no_error(tmp_path: Path):
@@ -68,7 +72,7 @@ db.execute("PRAGMA journal_mode = WAL")
 db.create_function("die", 0, lambda: os.kill(os.getpid(), signal.SIGKILL))
 migrate(db, Path("x"), [(*FIRST, "SELECT die()")])
 """
-    ended = subprocess.run([sys.executable, "-c", script], check=False)
+    ended = subprocess.run([sys.executable, "-c", script], check=False, timeout=2 * HANG_SECONDS)
     assert ended.returncode == -signal.SIGKILL
     db = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
     assert version_of(db) == 0
@@ -98,7 +102,7 @@ def test_a_forked_child_does_not_keep_its_parent_s_driver_alive(tmp_path: Path):
     script = f"""
 import asyncio, os, sys, time
 from pathlib import Path
-sys.path.insert(0, {str(Path.cwd())!r})
+sys.path.insert(0, {str(REPOSITORY)!r})
 from tests.stores.worker import store_at
 async def main():
     store = store_at(Path({str(tmp_path)!r}))
@@ -110,22 +114,26 @@ async def main():
         except Exception as refusal:
             print(refusal, flush=True)
         print("child", os.getpid(), flush=True)
-        time.sleep(30)
-    time.sleep(30)
+        time.sleep(1000)
+    time.sleep(1000)
 asyncio.run(main())
 """
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", script]
+    parent = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert parent.stdout
-    name = parent.stdout.readline().strip()
-    refusal = parent.stdout.readline()
-    child = int(parent.stdout.readline().split()[1])
-    parent.kill()
-    parent.wait()
     try:
+        name = parent.stdout.readline().strip()
+        refusal = parent.stdout.readline()
+        assert parent.stdout.readline().startswith("child ")
+        parent.kill()
+        parent.wait()
+        # The child is still there: it holds the other end.
+        assert not select.select([parent.stdout], [], [], 0)[0]
         assert "in this process" in refusal
         assert not asyncio.run(_is_alive(tmp_path, name))
     finally:
-        os.kill(child, signal.SIGKILL)
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.wait()
         parent.stdout.close()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.stores.processes import finished, kept, started
 from tests.stores.worker import store_at
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import StoreError, ValidationError
 from pollux.core.ids import RunId
@@ -30,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], check=False, capture_output=True
     )
     if mounted.returncode:
-        pytest.skip("a small file system cannot be mounted here")
+        pytest.skip("a small file system cannot be mounted here: only root can, outside of a container")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
 
@@ -112,7 +113,7 @@ async def test_text_that_cannot_be_written_fails_alone_and_harms_nobody_beside_i
 )
 async def test_what_was_acknowledged_survives_a_failing_disk(tmp_path: Path, fault: str):
     if shutil.which("strace") is None:
-        pytest.skip("strace is not here to make the disk fail")
+        pytest.skip("strace is not installed (apt-get install strace)")
     # The file exists: a fault while it is being made is another story.
     store = store_at(tmp_path)
     await store.open()
@@ -160,7 +161,7 @@ async def test_a_long_reading_stops_neither_writing_nor_for_ever_an_erasure(tmp_
     reader = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM runs").fetchone()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         erasing = asyncio.create_task(store.erase(story.thread.id))
         for number in range(2, 12):
             await Story(str(number)).start(store, "words " * 100_000)

@@ -25,7 +25,7 @@ from pollux.providers.scripted import ScriptedProvider, call, calls, fail, reply
 from pollux.testing.clock import FakeClock
 
 ADA = UserId("ada")
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 30.0
 
 
 class House(Protocol):

@@ -37,6 +37,8 @@ from pollux.testing.provider_lab import (
     serving,
 )
 
+WAIT_SECONDS = 30.0
+"""After so long something hangs."""
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 TWO_CALLS = 'call add {"a": 1, "b": 2} call add {"a": 3, "b": 4}'
 _ENDLESS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -224,9 +226,9 @@ class ProviderSuite:
     @pytest.mark.parametrize("head", [b"", _ENDLESS], ids=["before-the-head", "in-the-body"])
     async def test_cancelling_closes_the_connection(self, lab: ProviderLab, head: bytes):
         arrived, hung_up = asyncio.Event(), asyncio.Event()
-        async with serving(_listening(arrived, hung_up, head)) as url, asyncio.timeout(5):
+        async with serving(_listening(arrived, hung_up, head)) as url, asyncio.timeout(WAIT_SECONDS):
             provider = lab.connect(url)
-            asking = asyncio.create_task(ask(provider, lab.request(COUNTING, idle_seconds=30.0)))
+            asking = asyncio.create_task(ask(provider, lab.request(COUNTING, idle_seconds=10 * WAIT_SECONDS)))
             await arrived.wait()
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -244,7 +246,7 @@ class ProviderSuite:
         gc.collect()
         # The emulator's own task for the connection ends with it, a moment later.
         left = asyncio.all_tasks() - before
-        _, still = await asyncio.wait(left, timeout=5) if left else (left, left)
+        _, still = await asyncio.wait(left, timeout=WAIT_SECONDS) if left else (left, left)
         assert not still
 
     async def test_a_server_that_quotes_key_and_prompt_is_not_quoted(self, lab: ProviderLab):

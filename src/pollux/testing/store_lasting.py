@@ -23,6 +23,9 @@ from pollux.testing.store_lab import (
     thread_change,
 )
 
+WAIT_SECONDS = 30.0
+"""After so long something hangs."""
+
 
 @pytest.mark.asyncio
 class Lasting(StoreFixtures):
@@ -195,7 +198,7 @@ class Lasting(StoreFixtures):
         assert not await store.is_alive(name)
 
     async def test_another_object_s_commit_is_noticed(self, store: Store, another: Store):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             noticed = asyncio.create_task(store.changed_elsewhere())
             await asyncio.sleep(0)
             story = await Story("1").start(another)
@@ -205,7 +208,7 @@ class Lasting(StoreFixtures):
         stories = [await Story("1").start(another), await Story("2").start(another)]
         await stories[1].answer(another)
         news = News({})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not all(_tells_of(news, story) for story in stories):
                 more = await store.changed_elsewhere()
                 news = News({**news.versions, **more.versions}, is_whole=news.is_whole and more.is_whole)
