@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+from hashlib import sha256
 from types import FrameType
 
 import pytest
@@ -10,13 +11,14 @@ from hypothesis import HealthCheck, settings
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
-settings.register_profile("default", max_examples=150, deadline=None, suppress_health_check=_QUIET)
-settings.register_profile("soak", max_examples=10_000, deadline=None, suppress_health_check=_QUIET)
+# Without a database of examples: it is a file in a repository that may not be ours to write to.
+settings.register_profile("default", max_examples=150, deadline=None, database=None, suppress_health_check=_QUIET)
+settings.register_profile("soak", settings.get_profile("default"), max_examples=10_000)
 settings.load_profile(os.environ.get("POLLUX_HYPOTHESIS_PROFILE", "default"))
 
 # Keys, addresses and tastes of the person who runs the tests. Proxies would carry what is meant for this machine away.
 _PERSONAL = ("ANTHROPIC_", "GEMINI_", "GOOGLE_", "OLLAMA_", "OPENAI_", "PG", "POLLUX_", "XDG_")
-_OURS = ("POLLUX_CRASH_", "POLLUX_HOSTS_", "POLLUX_HYPOTHESIS_")  # How hard the tests try.
+_OURS = ("POLLUX_CRASH_", "POLLUX_HOSTS_", "POLLUX_HYPOTHESIS_", "POLLUX_TEST_")  # How the tests are to be run.
 _PROXIES = ("all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "no_proxy")
 _TASTES = ("COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "CLICOLOR_FORCE")
 
@@ -46,6 +48,21 @@ def _start_children_with_default_signals() -> None:
 
 _forget_whose_machine_it_is()
 _start_children_with_default_signals()
+
+
+def pytest_report_header() -> str | None:
+    seed = os.environ.get("POLLUX_TEST_ORDER")
+    return f"order of the tests: POLLUX_TEST_ORDER={seed}" if seed else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With POLLUX_TEST_ORDER, another order for each value of it: files among one another, and the tests of each."""
+    if seed := os.environ.get("POLLUX_TEST_ORDER"):
+        # By hash: every worker must come to the same order.
+        def place(name: str) -> bytes:
+            return sha256(f"{seed} {name}".encode()).digest()
+
+        items.sort(key=lambda item: (place(str(item.path)), place(item.nodeid)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.bootstrap import Registry, open_store, read_key, running_engine
 from pollux.config import ConfigError, Settings, read_settings
@@ -106,7 +107,7 @@ async def test_an_engine_made_from_settings_answers(tmp_path: Path):
         made = settings(tmp_path, GEMINI_API_KEY="k", GOOGLE_GEMINI_BASE_URL=emulator.url)
         async with running_engine(made) as engine:
             run = await engine.start(Start("say hello", user=UserId("ada")))
-            run = await engine.wait_settled(run.id, seconds=10)
+            run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
     assert (run.status, run.text) == ("completed", "hello")
 
 
@@ -123,7 +124,7 @@ async def test_a_claude_made_from_settings_calls_tools_and_keeps_its_thoughts(tm
         async with running_engine(made, tools=[add], profiles=profiles, instruct=instruct) as engine:
             asked = "add 2 and 3 then add 4 and 5"
             run = await engine.start(Start(asked, user=UserId("ada"), model=model, profile="thinker"))
-            run = await engine.wait_settled(run.id, seconds=10)
+            run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
     assert (run.status, run.text) == ("completed", "add returned 5\nadd returned 9")
     last = emulator.requests[-1].body["messages"]
     assert [[block["type"] for block in turn["content"]] for turn in last] == [
@@ -141,7 +142,7 @@ async def test_a_model_named_with_its_address_is_asked_for_by_its_own_name(tmp_p
         async with running_engine(made) as engine:
             model = f"openai:{emulator.url}/v1/gemini-3.8-flash"
             run = await engine.start(Start("say hello", user=UserId("ada"), model=model))
-            run = await engine.wait_settled(run.id, seconds=10)
+            run = await engine.wait_settled(run.id, seconds=HANG_SECONDS)
         assert run.text == "hello"
         assert [request.body["model"] for request in emulator.requests if request.body] == ["gemini-3.8-flash"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.waiting import HANG_SECONDS
 
 from pollux.config import (
     SETTINGS,
@@ -71,7 +72,9 @@ def test_reading_settings_imports_neither_asyncio_nor_a_third_party_module():
         "print(*{m.partition('.')[0] for m in set(sys.modules) - before} - sys.stdlib_module_names,"
         "'asyncio' in sys.modules)"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=2 * HANG_SECONDS
+    ).stdout
     assert shown.split() == ["pollux", "False"]
 
 

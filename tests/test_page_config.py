@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.actions.lab import ADA, EXAMPLE
+from tests.waiting import HANG_SECONDS
 
 from pollux.config import ConfigError, LeftOut, Project, accept_project, load_project, read_settings
 from pollux.core.errors import ValidationError
@@ -319,5 +320,5 @@ async def test_a_model_calls_what_looks_and_asks_before_what_acts(place: Path):
 
 async def story(service: Service, prompt: str) -> Run:
     run = await service.engine.start(Start(prompt, user=ADA.user, profile="page", door="page"))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HANG_SECONDS):
         return await service.engine.wait_settled(run.id)

@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode, Tracer
 from tests.engine.builders import FakeTool, HeldTool, Lab, answer, ask, settle, until
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ModelError, ToolError
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
@@ -228,7 +229,7 @@ async def test_a_cancelled_call_says_so(lab: Lab, spans: Spans):
     engine = await lab.engine(provider=provided(spans, hang))
     run = await ask(engine)
     agent = AgentSpan(spans.tracer, "guide")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await asked.wait()
     await engine.cancel(run.id, by=UserId("ada"))
     agent.end(await settle(engine, run))
@@ -273,7 +274,7 @@ async def test_a_tool_that_is_stopped_ends_its_span(lab: Lab, spans: Spans):
     held = HeldTool("slow")
     engine = await lab.engine(provider=provided(spans, call("slow")), tools=[traced_tool(held, spans.tracer)])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await held.began.wait()
     await engine.cancel(run.id, by=UserId("ada"))
     await until(engine, run, lambda now: not now.is_open)
@@ -388,7 +389,9 @@ print(json.dumps([unimported, unwrapped, pulled_in, not_set_up, scope]))
 )
 def test_spans_are_made_only_where_the_application_has_set_them_up(provider: str, is_real: bool):
     script = PROCESS.format(provider=provider)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=2 * HANG_SECONDS, check=True
+    )
     *before, scope = json.loads(done.stdout)
     assert before == [None, True, [], None]
     assert (scope is not None) == is_real

@@ -17,13 +17,14 @@ from typing import Any, Final
 
 import pytest
 from packaging.requirements import Requirement
+from tests.waiting import HANG_SECONDS
 
 from pollux._version import __version__
 
 REPOSITORY: Final = Path(__file__).parent.parent
 STATIC: Final = REPOSITORY / "src/pollux/_static"
 PROJECT: Final[dict[str, Any]] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-PATIENCE: Final = 120
+PATIENCE: Final = 6 * HANG_SECONDS
 EVERYTHING: Final = frozenset({"all"})
 NOTHING: Final[frozenset[str]] = frozenset()
 
@@ -157,8 +158,10 @@ def _metadata(wheel: Path) -> PathDistribution:
 
 def _run(*words: str | Path, cwd: Path | None = None, path: Path | None = None) -> str:
     """What a program says, with nothing of whoever runs the tests in its environment. It must succeed."""
-    private = ("GEMINI_", "GOOGLE_", "POLLUX_", "PYTHON", "VIRTUAL_ENV", "COV_", "COVERAGE_")
+    private = ("GEMINI_", "GOOGLE_", "POLLUX_", "PYTHON", "VIRTUAL_ENV", "COV_", "COVERAGE_", "PIP_")
     environ = {name: value for name, value in os.environ.items() if not name.startswith(private)}
+    # Nothing that pip is told by files of the machine or of the person counts.
+    environ["PIP_CONFIG_FILE"] = os.devnull
     if path is not None:
         environ["PATH"] = str(path)
     done = subprocess.run(

@@ -31,6 +31,7 @@ def pollux(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_in_order_passes_with_notes(plugin: Path):
     done = pollux(plugin, "check", "shop")
     assert (done.returncode, done.stderr) == (0, "pollux: nothing is wrong with the actions here\n")
@@ -40,6 +41,7 @@ def test_a_plugin_that_is_in_order_passes_with_notes(plugin: Path):
     ]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_line_each_with_file_and_line(plugin: Path):
     path = plugin / "shop_actions.py"
     path.write_text(path.read_text().replace("limit: int = 10", "limit: str, offset: int"))
@@ -55,6 +57,7 @@ def test_what_is_wrong_is_one_line_each_with_file_and_line(plugin: Path):
     assert "shop/unlisted.jay-action:1: note: shop/plugin.yaml does not list it\n" in done.stdout
 
 
+@pytest.mark.slow
 def test_handlers_may_be_elsewhere(plugin: Path):
     manifest = plugin / "plugin.yaml"
     manifest.write_text(manifest.read_text().replace("python: shop_actions\n", ""))
@@ -63,6 +66,7 @@ def test_handlers_may_be_elsewhere(plugin: Path):
     assert pollux(plugin, "check", "shop", "--use", "no_such_module").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_module_that_cannot_be_imported_is_told_without_a_trace(plugin: Path):
     (plugin / "shop_actions.py").write_text("import no_such_thing\n")
     done = pollux(plugin, "check", "shop")

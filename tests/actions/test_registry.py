@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.actions.lab import ADA, acting, looking
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.messages import JSON
@@ -208,7 +209,7 @@ async def test_a_caller_that_goes_away_takes_the_action_along():
         await asyncio.Event().wait()
 
     call = asyncio.create_task(ActionRegistry([slow]).execute("slow", {}, ADA))
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), HANG_SECONDS)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from starlette.datastructures import Headers
 from starlette.routing import Router
 from starlette.types import Message, Scope
+from tests.waiting import HANG_SECONDS
 
 from pollux.asgi.auth import Identity
 from pollux.asgi.door import IDENTITY
@@ -20,8 +21,6 @@ from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import Lines
 from pollux.core.errors import AuthError, PolluxError, ValidationError
 from pollux.core.ids import UserId
-
-PATIENCE = 10.0
 
 
 class Asked(Struct, forbid_unknown_fields=True):
@@ -91,7 +90,7 @@ async def ask(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    await asyncio.wait_for(ROUTER(scope, receive, send), PATIENCE)
+    await asyncio.wait_for(ROUTER(scope, receive, send), HANG_SECONDS)
     start, *rest = sent
     told = {name.decode(): value.decode() for name, value in start["headers"]}
     return start["status"], told, b"".join(message["body"] for message in rest)
@@ -219,9 +218,9 @@ async def test_a_caller_who_leaves_is_not_waited_for():
             ended.set()
 
     with pytest.raises(HttpError) as caught:
-        await asyncio.wait_for(call_of(left).unless_gone(work()), PATIENCE)
+        await asyncio.wait_for(call_of(left).unless_gone(work()), HANG_SECONDS)
     assert caught.value.code == "disconnected"
-    await asyncio.wait_for(ended.wait(), PATIENCE)
+    await asyncio.wait_for(ended.wait(), HANG_SECONDS)
 
 
 async def test_work_that_is_done_when_the_caller_leaves_has_a_result():

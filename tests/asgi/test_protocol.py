@@ -4,7 +4,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.http.scenes import Held, soon
 from tests.http.site import site
+from tests.waiting import HANG_SECONDS
 
 from pollux.asgi import bodies, protocol
 from pollux.testing import chunks, scripted
@@ -18,7 +20,7 @@ async def said_by(url: str, *pieces: bytes) -> bytes:
     try:
         for piece in pieces:
             writer.write(piece)
-        return await asyncio.wait_for(reader.read(), 20)
+        return await asyncio.wait_for(reader.read(), HANG_SECONDS)
     finally:
         writer.close()
 
@@ -36,11 +38,17 @@ async def test_a_head_that_does_not_come_is_not_waited_for(
 async def test_a_second_request_on_a_connection_is_not_waited_for_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.5)
     async with site(tmp_path, scripted()) as here:
-        whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-        answer = await said_by(here.url, whole, BEGUN)
-    assert answer.startswith(b"HTTP/1.1 200 ") and b"HTTP/1.1 408 " in answer
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(here.url.rpartition(":")[2]))
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        async with asyncio.timeout(HANG_SECONDS):
+            first = await reader.readuntil(b"}")
+            # From here on: the first head had all the time that it needed.
+            monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+            writer.write(BEGUN)
+            second = await reader.read()
+        writer.close()
+    assert first.startswith(b"HTTP/1.1 200 ") and second.startswith(b"HTTP/1.1 408 ")
 
 
 async def test_a_body_that_trickles_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -53,11 +61,14 @@ async def test_a_body_that_trickles_is_not_waited_for(tmp_path: Path, monkeypatc
 
 
 async def test_an_answer_that_takes_long_is_not_cut_short_by_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
-
-    async def slow(_: object) -> object:
-        await asyncio.sleep(0.4)
-        return chunks(["Hello."])
-
-    async with site(tmp_path, scripted(slow)) as here:  # pyright: ignore[reportArgumentType]
-        assert (await here.ada.run("hello"))["summary"] == "Hello."
+    step = Held(chunks(["Hello."]))
+    async with site(tmp_path, scripted(step)) as here:
+        # The connection is there already: the head that comes on it is whole with its first byte.
+        await here.ada.get("/healthz")
+        monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
+        asking = asyncio.create_task(here.ada.run("hello"))
+        await soon(step.asked)
+        # One that came later is not waited for any more.
+        assert (await said_by(here.url, b"GE")).startswith(b"HTTP/1.1 408 ")
+        step.let_go.set()
+        assert (await asking)["summary"] == "Hello."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.cli.terminal import Terminal
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import Emulator
 
@@ -69,7 +70,7 @@ class Place:
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(2 * HANG_SECONDS):
                 out, talk = await process.communicate(words.encode())
         finally:
             if process.returncode is None:

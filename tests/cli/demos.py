@@ -6,16 +6,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.waiting import HANG_SECONDS
 
 POLLUX = [sys.executable, "-W", "error", "-m", "pollux.cli"]
-PATIENCE = 60.0
+PATIENCE = 3 * HANG_SECONDS
+"""Longer than the minute that the tour gives itself."""
 LINK = re.compile(r"^  (console|shop|outbox)  +(\S+)$", re.MULTILINE)
 PROMPT = re.compile(r"^  (\w+ \S.*)$", re.MULTILINE)
 MAIL = "send an email to bob@example.com saying the report is ready\n"
@@ -79,20 +81,20 @@ class Running:
             assert answer.ok, await answer.text()
             return await answer.json()
 
-    async def ends(self, number: signal.Signals) -> tuple[int, str]:
+    async def ends(self, number: signal.Signals, *, seconds: float = PATIENCE) -> tuple[int, str]:
         """Its exit code after a signal, and what it complained about."""
         assert self.process.stderr is not None
         self.process.send_signal(number)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(seconds):
             # Its standard input stays open until it has gone: the end of that would end it as well.
             return await self.process.wait(), (await self.process.stderr.read()).decode()
 
 
 @asynccontextmanager
-async def running(cwd: Path, *options: str, **environ: str) -> AsyncGenerator[Running]:
+async def running(cwd: Path, *options: str, program: Sequence[str] = POLLUX, **environ: str) -> AsyncGenerator[Running]:
     """A demo that waits for words, ended with the block if it has not ended before."""
     process = await asyncio.create_subprocess_exec(
-        *POLLUX, "demo", *(options or ("--port", "0")),
+        *program, "demo", *(options or ("--port", "0")),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
         env=environment(cwd, **environ),
         # Whoever runs the tests in the background has it ignored, and children inherit that.

@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from tests.waiting import HANG_SECONDS
+
 from pollux.emulator import Emulator, run_emulator
 
 
@@ -25,12 +27,12 @@ def emulated() -> Generator[Emulator]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(HANG_SECONDS)
     try:
         yield made[0]
     finally:
         over.set()
-        thread.join(20)
+        thread.join(HANG_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def serving(respond: Respond) -> Generator[str]:
 
         def answer(connection: socket.socket) -> None:
             with connection, suppress(OSError):
-                connection.settimeout(60)
+                connection.settimeout(2 * HANG_SECONDS)
                 respond(_request(connection), connection)
 
         def accept() -> None:
@@ -67,7 +69,15 @@ def serving(respond: Respond) -> Generator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         # Closing alone does not wake a thread that waits in accept().
         listener.shutdown(socket.SHUT_RDWR)
-        accepting.join(5)
+        accepting.join(HANG_SECONDS)
+
+
+@contextmanager
+def nobody() -> Generator[str]:
+    """An address that refuses every connection, and that no other program can take meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
 
 
 def events(*datas: bytes) -> bytes:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import HANG_SECONDS
+
 POLLUX = [sys.executable, "-W", "error", "-m", "pollux.cli"]
 FOREIGN = ("GEMINI_", "GOOGLE_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "POLLUX_", "XDG_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -36,7 +38,7 @@ class Machine:
             input=said,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=2 * HANG_SECONDS,
             cwd=self.cwd,
             env=self.environ,
         )
@@ -59,4 +61,4 @@ def emulator() -> Generator[str]:
         finally:
             # Also after a test that failed: the block around us waits for its end.
             process.terminate()
-            process.wait(10)
+            process.wait(HANG_SECONDS)

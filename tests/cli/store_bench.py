@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux import Agent, tool
 from pollux.cli import main
@@ -49,7 +50,7 @@ class Place:
     def pollux(self, *words: str) -> "Done":
         """The program in this process, in a thread of its own: a test may have an event loop running."""
         with ThreadPoolExecutor(1) as thread:
-            return thread.submit(_done, list(words)).result(60)
+            return thread.submit(_done, list(words)).result(2 * HANG_SECONDS)
 
     def process(self, *words: str, **environ: str) -> "Done":
         """The program as a process, with nothing on its standard input."""
@@ -57,7 +58,7 @@ class Place:
             [*POLLUX, *words],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=2 * HANG_SECONDS,
             cwd=self.cwd,
             env={**self.environ, **environ},
             stdin=subprocess.DEVNULL,

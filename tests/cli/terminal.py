@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-SECONDS: Final = 30
+from tests.waiting import HANG_SECONDS, until
+
 READY: Final = "\x1b[?2004h"
 """What the line editor writes when it begins to listen."""
 
@@ -68,7 +69,7 @@ class Terminal:
 
     async def until(self, words: str) -> str:
         """What is drawn up to these words."""
-        ends = asyncio.get_running_loop().time() + SECONDS
+        ends = asyncio.get_running_loop().time() + HANG_SECONDS
         while (at := self.raw.find(words, self._seen)) < 0:
             has_ended = self._process.poll() is not None
             self._news.clear()
@@ -91,9 +92,7 @@ class Terminal:
 
     async def ended(self) -> int:
         """Its exit code."""
-        async with asyncio.timeout(SECONDS):
-            while self._process.poll() is None:
-                await asyncio.sleep(0.01)
+        await until(lambda: self._process.poll() is not None)
         return self._process.returncode
 
     def close(self) -> None:

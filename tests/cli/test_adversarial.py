@@ -14,6 +14,7 @@ import pytest
 from tests.cli.fakes import Request, events, head, serving
 from tests.cli.machine import POLLUX, Machine
 from tests.cli.programs import keys
+from tests.waiting import HANG_SECONDS
 
 from pollux.cli.doctor import FORMATS
 from pollux.cli.doctor.stream import check
@@ -21,7 +22,7 @@ from pollux.emulator import Emulator
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
+PATIENCE = 2 * HANG_SECONDS
 
 
 @pytest.fixture

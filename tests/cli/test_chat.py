@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.chats import POLLUX, Place
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import run_emulator
 from pollux.emulator.faults import FaultBook, read_rules
@@ -216,7 +217,7 @@ async def test_without_words_it_ends_at_once(place: Place, redirection: str):
     process = await asyncio.create_subprocess_exec(
         "sh", "-c", f'"$@" {redirection}', "sh", *POLLUX, cwd=place.work, env=place.env
     )
-    assert await asyncio.wait_for(process.wait(), 30) == 0
+    assert await asyncio.wait_for(process.wait(), HANG_SECONDS) == 0
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -231,9 +232,9 @@ async def test_a_signal_ends_it_without_a_word(place: Place, number: signal.Sign
     )
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(b"say one\n")
-    assert await asyncio.wait_for(process.stdout.readline(), 30) == b"one\n"
+    assert await asyncio.wait_for(process.stdout.readline(), HANG_SECONDS) == b"one\n"
     process.send_signal(number)
-    _, talk = await asyncio.wait_for(process.communicate(), 30)
+    _, talk = await asyncio.wait_for(process.communicate(), HANG_SECONDS)
     assert (process.returncode, talk) == (code, b"")
 
 
@@ -249,7 +250,7 @@ async def test_a_reader_who_has_seen_enough_is_no_error(place: Place):
         stderr=asyncio.subprocess.PIPE,
     )
     os.close(writing)
-    _, talk = await asyncio.wait_for(process.communicate(b"say one\n"), 30)
+    _, talk = await asyncio.wait_for(process.communicate(b"say one\n"), HANG_SECONDS)
     assert (process.returncode, talk) == (141, b"")
 
 
@@ -264,7 +265,7 @@ async def test_a_full_disk_is_said_in_a_line(place: Place):
             stdout=full,
             stderr=asyncio.subprocess.PIPE,
         )
-        _, talk = await asyncio.wait_for(process.communicate(b"say one\n"), 30)
+        _, talk = await asyncio.wait_for(process.communicate(b"say one\n"), HANG_SECONDS)
     assert (process.returncode, talk) == (1, b"pollux: standard output cannot be written (No space left on device)\n")
 
 
@@ -278,6 +279,8 @@ def test_help_is_told_without_an_event_loop_or_a_line_editor():
         "import sys, json\nfrom pollux.cli.chat import main\ntry:\n  main(['--help'])\nexcept SystemExit:\n  pass\n"
         "print(json.dumps([name for name in ('asyncio', 'prompt_toolkit', 'aiohttp') if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, timeout=2 * HANG_SECONDS, check=True
+    )
     assert "pollux chat --session latest" in done.stdout
     assert json.loads(done.stdout.splitlines()[-1]) == []

@@ -1,14 +1,19 @@
 """What is drawn: Markdown piece by piece, rows that fold, and lines from a pipe."""
 
+import asyncio
+import io
 import os
 import re
 import unicodedata
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.waiting import HANG_SECONDS
 
+from pollux.cli.chat import spinner
 from pollux.cli.chat.commands import command_of
 from pollux.cli.chat.keys import Piped
 from pollux.cli.chat.markdown import BOLD, CODE, DIM, ITALIC, RESET, STRUCK, Markdown, Plain
@@ -113,6 +118,27 @@ def test_folding_drops_nothing_and_fits(text: str, columns: int):
     rows = folded(f"    a: {text}", columns).split("\n")
     assert rows[0] + "".join(row.split("| ", 1)[1] for row in rows[1:]) == f"    a: {text}"
     assert all(len(row) < max(columns, 16) for row in rows)
+
+
+async def test_the_seconds_count_from_the_start_and_leave_no_trace(monkeypatch: pytest.MonkeyPatch):
+    now, out = iter([50.0, 50.1, 51.2, 60.0]), io.StringIO()
+    over = asyncio.Event()
+
+    def read() -> float:
+        if (seconds := next(now, None)) is None:
+            over.set()
+        return seconds or 60.0
+
+    monkeypatch.setattr(spinner, "time", SimpleNamespace(monotonic=read))
+    monkeypatch.setattr(spinner, "EVERY", 0)
+    spinning = spinner.Spinner(out)
+    spinning.start("waiting")
+    async with asyncio.timeout(HANG_SECONDS):
+        await over.wait()
+    spinning.stop()
+    shown = out.getvalue().split("\r")[1:]
+    assert shown[:3] == ["| waiting 0 s", "/ waiting 1 s", "- waiting 10 s"]
+    assert shown[-2:] == [" " * len("- waiting 10 s"), ""]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.waiting import until
 
 from pollux.cli.chat.keys import Interrupted
 from pollux.cli.chat.questions import Questions, answer_of
@@ -61,8 +62,7 @@ async def test_the_second_question_is_not_shown_before_the_first_is_answered(cap
     assert typist.asked == 1
     typist.words.put_nowait("y")
     assert await both[0] == Approve()
-    while typist.asked < 2:
-        await asyncio.sleep(0)
+    await until(lambda: typist.asked == 2)
     seen = capsys.readouterr().err
     assert seen.index("a.txt") < seen.index("b.txt") and seen.count("asks first") == 2
     typist.words.put_nowait("not there")
@@ -73,8 +73,7 @@ async def test_while_a_question_is_shown_nothing_else_is_drawn():
     typist = Typist()
     asking = questions(typist, [])
     asked = asyncio.create_task(asking.ask(question("a.txt")))
-    while not typist.asked:
-        await asyncio.sleep(0)
+    await until(lambda: typist.asked)
     assert asking.at_rest.locked()
     typist.words.put_nowait("")
     assert await asked == Reject()

@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 from tests.cli.machine import Machine
 from tests.cli.terminal import ENTER, TAB, Terminal
+from tests.waiting import HANG_SECONDS
 
 from pollux._version import __version__
 from pollux.cli import COMMANDS
@@ -70,7 +71,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 
 def installed(shell: str) -> str:
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
+        pytest.skip(f"{shell} is not installed (apt-get install {shell})")
     return shell
 
 
@@ -214,5 +215,7 @@ def test_a_shell_loads_its_script_without_a_word(shell: str, root: Callable[[], 
     before = {"zsh": "autoload -Uz compinit && compinit -u -D;"}.get(shell, "")
     strictly = [] if shell == "fish" else ["-eu"]
     command = [shell, *strictly, "-c", f"{before} source ./script"]
-    loaded = subprocess.run(command, cwd=machine.cwd, env=machine.environ, capture_output=True, text=True, timeout=30)
+    loaded = subprocess.run(
+        command, cwd=machine.cwd, env=machine.environ, capture_output=True, text=True, timeout=HANG_SECONDS
+    )
     assert (loaded.returncode, loaded.stdout, loaded.stderr) == (0, "", "")

@@ -1,23 +1,24 @@
 """What is behind the demo's three links: a console with something in it, a shop, an outbox, and a runbook."""
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
-from tests.cli.demos import Running, running
+from tests.cli.demos import PATIENCE, Running, running
 from tests.http.browsing import browser, needs_chromium
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.cli.demo.opened import IN_THE_SHOP
 from pollux.cli.demo.place import RUNBOOKS
 from pollux.cli.demo_shop import PROMPTS, is_built
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
-PATIENT = 20_000
+PATIENT = HANG_SECONDS * 1000
 EXAMPLES = Path(__file__).parents[2] / "examples/runbooks"
 
 
@@ -80,7 +81,7 @@ async def test_somebody_who_came_from_the_console_orders_what_the_demo_suggests(
             await box.fill(prompt)
             await box.press("Enter")
             await expect(chat).to_contain_text(answer, timeout=PATIENT)
-        await page.get_by_role("button", name="Approve", exact=True).click()
+        await page.get_by_role("button", name="Approve", exact=True).click(timeout=PATIENT)
         await expect(chat).to_contain_text("The order is placed: number 1", timeout=PATIENT)
 
 
@@ -89,13 +90,18 @@ async def test_the_runbook_runs_to_its_end(demo: Running):
     assert document["name"] == "What is left to do"
     body = {"path": document["path"], "digest": document["digest"]}
     run = await demo.call("POST", "/api/runbooks/runs", body)
-    async with asyncio.timeout(60):
-        while run["state"] not in ("completed", "failed", "cancelled"):
-            for asked in run["approvals"]:
+    answered: set[str] = set()
+
+    async def ended() -> Any:
+        now = await demo.call("GET", f"/api/runbooks/runs/{run['runId']}")
+        for asked in now["approvals"]:
+            if asked["id"] not in answered:
+                answered.add(asked["id"])
                 body = {"approvalId": asked["id"], "decision": "approve_once"}
                 await demo.call("POST", "/api/agent/approvals/resolve?wait=0", body)
-            await asyncio.sleep(0.05)
-            run = await demo.call("GET", f"/api/runbooks/runs/{run['runId']}")
+        return now if now["state"] in ("completed", "failed", "cancelled") else None
+
+    run = await until(ended, seconds=PATIENCE)
     assert (run["state"], run["error"]) == ("completed", "")
 
 

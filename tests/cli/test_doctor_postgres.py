@@ -8,6 +8,7 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from tests.cli.fakes import nobody
 from tests.cli.machine import Machine
 from tests.stores.pgbouncer import pooled
 from tests.stores.postgres import ROLE, fresh_database
@@ -17,8 +18,6 @@ from pollux.dispatch.queue.link import parameters_of
 from pollux.dispatch.queue.schema import install
 from pollux.stores.postgres.examination import Examination, Queue
 from pollux.stores.postgres.schema import MIGRATIONS
-
-pytestmark = pytest.mark.slow
 
 SOUND = Examination(
     place="db/pollux",
@@ -59,6 +58,7 @@ def run(url: str, statement: LiteralString) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+@pytest.mark.slow
 def test_looking_at_an_empty_database_makes_nothing(machine: Machine, url: str):
     checks = found(machine)
     assert checks["store"]["message"].endswith("its tables are made when it is first needed")
@@ -69,6 +69,7 @@ def test_looking_at_an_empty_database_makes_nothing(machine: Machine, url: str):
     assert not (machine.home / "pollux").exists()
 
 
+@pytest.mark.slow
 def test_a_store_in_use_is_well_and_its_queue_is_counted(machine: Machine, url: str):
     machine.run("audit", "verify")
     assert "there is none yet" in found(machine)["queue"]["message"]
@@ -82,6 +83,7 @@ def test_a_store_in_use_is_well_and_its_queue_is_counted(machine: Machine, url: 
     assert checks["queue"]["message"] == "1 worker is alive; 0 waiting, 0 under way"
 
 
+@pytest.mark.slow
 def test_another_host_s_key_is_an_error_and_so_is_none(machine: Machine):
     machine.run("audit", "verify")
     key = machine.home / "pollux" / "audit.key"
@@ -94,6 +96,7 @@ def test_another_host_s_key_is_an_error_and_so_is_none(machine: Machine):
     assert not key.exists()
 
 
+@pytest.mark.slow
 def test_a_superuser_is_warned_that_no_wall_holds(machine: Machine, url: str):
     machine.environ["POLLUX_STORE"] = url.replace(f"{ROLE}@", "postgres@")
     role = found(machine)["role"]
@@ -103,6 +106,7 @@ def test_a_superuser_is_warned_that_no_wall_holds(machine: Machine, url: str):
     )
 
 
+@pytest.mark.slow
 def test_a_pooler_needs_a_direct_address_of_the_same_database(machine: Machine, url: str):
     with pooled(url) as way, fresh_database() as another:
         machine.environ["POLLUX_STORE"] = way
@@ -115,10 +119,13 @@ def test_a_pooler_needs_a_direct_address_of_the_same_database(machine: Machine, 
         assert found(machine)["listen"]["message"] == "notices are heard over POLLUX_PG_LISTEN_URL"
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_is_said_without_the_password(machine: Machine):
-    machine.environ["POLLUX_STORE"] = "postgresql://pollux:canary-pass@127.0.0.1:1/pollux"
-    done = machine.run("doctor", "--offline")
-    assert done.returncode == 1 and "127.0.0.1:1/pollux to answer, but it cannot be reached" in done.stdout
+    with nobody() as url:
+        place = url.removeprefix("http://")
+        machine.environ["POLLUX_STORE"] = f"postgresql://pollux:canary-pass@{place}/pollux"
+        done = machine.run("doctor", "--offline")
+    assert done.returncode == 1 and f"{place}/pollux to answer, but it cannot be reached" in done.stdout
     assert "canary" not in done.stdout + done.stderr
 
 

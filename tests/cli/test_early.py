@@ -1,6 +1,7 @@
 """A signal while the program still imports: the last line and the code are there, in every format."""
 
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,12 @@ def test_an_interrupt_during_the_imports_leaves_no_traceback(tmp_path: Path, mod
 
 def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path: Path):
     place = struck(tmp_path, "pollux.cli.answer", signal.SIGINT)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        ended = place.run("hi", "--timeout", "1", "--output-format", "json")
-    finally:
-        signal.signal(signal.SIGINT, before)
+    # A model that never answers: it is still asked when the time is over.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place.environ |= keys(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            ended = place.run("hi", "--timeout", "1", "--output-format", "json")
+        finally:
+            signal.signal(signal.SIGINT, before)
     assert (ended.code, ended.last("json")["code"]) == (1, "timeout")

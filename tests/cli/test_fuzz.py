@@ -16,6 +16,7 @@ from tests.cli.fakes import Request, serving
 from tests.cli.gibberish import gibberish
 from tests.cli.programs import FORMATS, Place, Warm, abreast, keys
 from tests.cli.wires import WIRES, Wire
+from tests.waiting import HANG_SECONDS
 
 from pollux.cli.doctor import FORMATS as DIALECTS
 from pollux.cli.doctor.stream import check as check_stream
@@ -47,7 +48,15 @@ def check(warm: Warm, path: Path, seeds: range) -> Counter[str]:
             place = Place(path / str(seed), **keys(url))
             format_ = FORMATS[seed % len(FORMATS)]
             wire = wire_of(seed)
-            words = (f"stream number {seed}.", "--max-turns", "4", "--timeout", "30", "--output-format", format_)
+            words = (
+                f"stream number {seed}.",
+                "--max-turns",
+                "4",
+                "--timeout",
+                f"{6 * HANG_SECONDS:g}",
+                "--output-format",
+                format_,
+            )
             ended = warm.run(place, *words, "--model", wire.model)
             telling = told(ended, format_)
             assert telling.code in CODES, ended

@@ -2,10 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.machine import POLLUX
+from tests.waiting import HANG_SECONDS
 
 from pollux.bootstrap import open_store, seal_keys
 from pollux.config import Settings, read_settings
@@ -23,9 +24,11 @@ def settings(home: Path, **environ: str) -> Settings:
 
 
 def keys(home: Path, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
-    command = [str(Path(sys.executable).with_name("pollux")), "keys", *arguments]
+    command = [*POLLUX, "keys", *arguments]
     bare = {"PATH": os.environ["PATH"], "HOME": str(home), "POLLUX_HOME": str(home), **environ}
-    return subprocess.run(command, env=bare, cwd=home, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        command, env=bare, cwd=home, capture_output=True, text=True, check=False, timeout=2 * HANG_SECONDS
+    )
 
 
 async def keep(home: Path, **environ: str) -> bytes:

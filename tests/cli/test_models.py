@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.fakes import nobody
 from tests.cli.machine import Machine, emulator
 
 from pollux.cli import models
@@ -73,9 +74,8 @@ def test_a_service_that_refuses_is_one_line_or_one_object(url: str, tmp_path: Pa
 
 
 def test_a_service_that_is_not_there_is_an_error_and_no_traceback(tmp_path: Path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    done = Machine(tmp_path, GEMINI_API_KEY=KEY, GOOGLE_GEMINI_BASE_URL=nobody).run("models")
+    with nobody() as url:
+        done = Machine(tmp_path, GEMINI_API_KEY=KEY, GOOGLE_GEMINI_BASE_URL=url).run("models")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("pollux: ") and "Traceback" not in done.stderr
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.fakes import nobody
 from tests.http.site import TOKENS, Site, site
 
 from pollux.cli import main
@@ -76,7 +77,8 @@ async def test_a_server_that_is_not_there_is_said_with_what_to_do(
 ):
     monkeypatch.setenv("POLLUX_HOME", str(tmp_path))
     monkeypatch.setenv("POLLUX_TOKEN", "token-0123456789")
-    assert main(["approvals", "list", "--server", "http://127.0.0.1:9"]) == 1
+    with nobody() as url:
+        assert main(["approvals", "list", "--server", url]) == 1
     assert "Is `pollux serve` running there?" in capfd.readouterr().err
 
 

@@ -5,7 +5,6 @@ import os
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from tests.cli.programs import FORMATS, PATIENCE, POLLUX, Ended, Place
 from tests.cli.store_bench import send
 from tests.cli.terminal import ENTER, Terminal
 from tests.cli.test_early import struck
+from tests.waiting import block_until
 
 from pollux import Agent
 from pollux.emulator import Emulator
@@ -28,6 +28,7 @@ STREAM = ("--output-format", "stream-json")
 SILENT_ONCE = "gemini-3.8-flash--silent-times1"
 IDLE_ONCE = "gemini-3.8-flash--idle-after2-times1"
 SLOW = "gemini-3.8-flash--slow-every100"
+"""Takes five minutes to count to 3000: longer than any of these tests."""
 QUESTION = "run it?"
 
 
@@ -38,9 +39,8 @@ def started(place: Place, *words: str) -> "subprocess.Popen[bytes]":
 
 def ended(process: "subprocess.Popen[bytes]", words: tuple[str, ...] = ()) -> Ended:
     with process:
-        began = time.monotonic()
         out, err = process.communicate(timeout=PATIENCE)
-    done = Ended(words, process.returncode, out, err, time.monotonic() - began)
+    done = Ended(words, process.returncode, out, err)
     assert "Traceback" not in done.talk, done
     return done
 
@@ -62,7 +62,7 @@ def speaking(process: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes]":
 
 
 def killed(process: "subprocess.Popen[bytes]", once: Callable[[], bool] = lambda: True) -> None:
-    wait_for(once)
+    block_until(once)
     process.kill()
     assert ended(process).code == -signal.SIGKILL
 
@@ -72,13 +72,6 @@ def killed_unheard(place: Place, emulator: Emulator, *words: str) -> None:
     before = len(emulator.requests)
     process = started(place, "run", *words, "--model", SILENT_ONCE)
     killed(process, lambda: len(emulator.requests) > before)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until, "it did not come to that"
-        time.sleep(0.01)
 
 
 def calls(command: str) -> str:
@@ -173,7 +166,7 @@ def test_what_a_waiting_run_was_forbidden_stays_forbidden_after_an_answer(here: 
 
 def test_a_command_that_may_have_done_its_work_is_not_run_again(here: Place):
     noted = here.cwd / "noted"
-    process = started(here, "run", calls("echo begun >> noted; sleep 60"), "--allow", "shell")
+    process = started(here, "run", calls("echo begun >> noted; sleep 1000"), "--allow", "shell")
     killed(process, noted.exists)
     done = resumed(here, "--allow", "shell", *STREAM)
     assert (done.code, done.last("stream-json")["code"]) == (4, "outcome_unknown")
@@ -184,7 +177,7 @@ def test_a_command_that_may_have_done_its_work_is_not_run_again(here: Place):
 
 def test_a_question_that_was_answered_is_not_put_again(here: Place):
     noted = here.cwd / "noted"
-    asked = here.run(calls("echo begun >> noted; sleep 60"), *JSON)
+    asked = here.run(calls("echo begun >> noted; sleep 1000"), *JSON)
     (approval,) = asked.last("json")["approvals"]
     killed(started(here, "approvals", "approve", approval["id"]), noted.exists)
     done = resumed(here, *STREAM)
@@ -224,7 +217,7 @@ async def test_at_a_terminal_it_is_asked_there_again(here: Place):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_stops_it_with_the_code_of_the_signal(here: Place, number: signal.Signals, code: int):
-    killed(speaking(started(here, "run", "count to 300", "--model", SLOW, *STREAM)))
+    killed(speaking(started(here, "run", "count to 3000", "--model", SLOW, *STREAM)))
     second = speaking(started(here, "sessions", "resume", "latest", *STREAM))
     second.send_signal(number)
     done = ended(second)
@@ -281,7 +274,7 @@ def test_a_session_whose_run_has_ended_was_not_interrupted(here: Place):
 
 @pytest.mark.parametrize("name", ["latest", None])
 def test_a_run_at_work_is_left_to_its_process(here: Place, name: str | None):
-    process = speaking(started(here, "run", "count to 300", "--model", SLOW, *STREAM))
+    process = speaking(started(here, "run", "count to 3000", "--model", SLOW, *STREAM))
     done = resumed(here, *JSON, session=name or sessions(here)[0])
     is_at_work = process.poll() is None
     process.terminate()
@@ -343,7 +336,7 @@ def _answer_of(done: Ended, format_: str) -> str:
 
 def test_a_run_that_was_killed_in_a_tool_can_be_stopped_and_its_session_deleted(here: Place):
     noted = here.cwd / "noted"
-    killed(started(here, "run", calls("echo begun >> noted; sleep 60"), "--allow", "shell"), noted.exists)
+    killed(started(here, "run", calls("echo begun >> noted; sleep 1000"), "--allow", "shell"), noted.exists)
     (session,) = sessions(here)
     done = pollux(here, "sessions", "cancel", session)
     assert (done.code, "its run is stopped" in done.talk) == (0, True)

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.machine import POLLUX, Machine, emulator
 from tests.cli.terminal import ENTER, Terminal
 from tests.runbooks.lab import agent, block, document, id_of, script
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +126,7 @@ def test_without_a_terminal_an_agents_question_is_waited_for_and_answered_elsewh
             )
             assert found is not None and 200 < int(found[2]) <= 300
             assert machine.run("approvals", "approve", found[1]).returncode == 0
-            output, _ = running.communicate(timeout=60)
+            output, _ = running.communicate(timeout=2 * HANG_SECONDS)
         finally:
             running.kill()
     assert running.returncode == 0 and "approved by local" in output, output
@@ -143,7 +144,9 @@ def test_a_run_is_gone_on_with_where_it_began_wherever_that_is_said(machine: Mac
     elsewhere = machine.cwd / "elsewhere"
     elsewhere.mkdir()
     words = [*POLLUX, "runbook", "resume", lines(done)[-1]["runId"], "--retry", "wait"]
-    resumed = subprocess.run(words, cwd=elsewhere, env=machine.environ, capture_output=True, text=True, timeout=60)
+    resumed = subprocess.run(
+        words, cwd=elsewhere, env=machine.environ, capture_output=True, text=True, timeout=2 * HANG_SECONDS
+    )
     assert resumed.returncode == 0, resumed
 
 
@@ -209,7 +212,7 @@ def test_where_the_package_for_agents_is_missing_it_is_said_what_to_install(tmp_
     code = "import sys; sys.modules['acp'] = None; from pollux.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", code, "runbook", "run", "todo.atrb", "--trust"],
-        capture_output=True, text=True, timeout=60, cwd=machine.cwd, env=machine.environ,
+        capture_output=True, text=True, timeout=2 * HANG_SECONDS, cwd=machine.cwd, env=machine.environ,
     )  # fmt: skip
     # Not 4: nothing was started, so nobody has to find out what happened.
     assert done.returncode == 1, done

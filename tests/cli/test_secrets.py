@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pytest
 from tests.cli.conformance.suite import PROVIDERS, Provider, told
 from tests.cli.fakes import Request, events, head, serving
-from tests.cli.programs import FORMATS, Ended, Place, Warm, abreast, keys
+from tests.cli.programs import DEADLINES, FORMATS, Ended, Place, Warm, abreast, keys
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.redact import Secret, forms_of
 from pollux.emulator import Emulator
@@ -20,8 +21,9 @@ from pollux.emulator.faults import KINDS
 
 CANARY = "AIzaCanary/9f+e2=Zq_77%Kx"
 FORMS = [form.encode() for form in forms_of(Secret(CANARY))]
+PLENTY = 6 * HANG_SECONDS
 SOURCES = ("flag", "environment", "dotenv", "config")
-TIMEOUTS = {"silent": "1", "idle": "1"}
+ENDLESS = ("silent", "idle")
 
 
 def with_key(path: Path, url: str, provider: Provider, source: str) -> tuple[Place, tuple[str, ...]]:
@@ -56,9 +58,13 @@ def test_no_fault_brings_a_key_to_light(provider: Provider, warm: Warm, tmp_path
         source, format_ = SOURCES[number % 4], FORMATS[number // 4 % 4]
         place, flags = with_key(tmp_path / fault, emulator.url, provider, source)
         words = ("count to 3", "--debug", "--model", f"{provider.model}--{fault}", "--output-format", format_)
-        ended = warm.run(place, *words, *flags, "--timeout", TIMEOUTS.get(fault, "20"))
-        told(ended, format_)
-        return hits(ended, place)
+        for seconds in DEADLINES if fault in ENDLESS else (PLENTY,):
+            ended = warm.run(place, *words, *flags, "--timeout", f"{seconds:g}")
+            told(ended, format_)
+            # Where the machine is busy, the time may be over before anything is kept.
+            if (place.home / "pollux" / "pollux.db").exists():
+                return hits(ended, place)
+        pytest.fail(f"{fault}: nothing was kept")
 
     found = abreast([partial(one, number, fault) for number, fault in enumerate(KINDS)])
     print(f"{len(found)} faults at debug level, {sum(map(len, found))} hits")

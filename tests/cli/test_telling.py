@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Closed, Outlet
@@ -39,7 +40,7 @@ class Kept(Outlet):
         pass
 
 
-async def ended(work: Work, *, timeout: float = 20, outlet: Kept | None = None) -> tuple[int, list[Any]]:
+async def ended(work: Work, *, timeout: float = HANG_SECONDS, outlet: Kept | None = None) -> tuple[int, list[Any]]:
     """The exit code, and the lines."""
     outlet, mask = outlet or Kept(), Mask([])
     telling = Telling(writer_for("stream-json", outlet, mask), outlet, mask, timeout)
@@ -80,7 +81,7 @@ async def test_work_that_is_slow_to_stop_does_not_hold_up_the_last_line():
 
     async def work(telling: Telling) -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(1000)
         finally:
             seen.append(outlet.content)
 

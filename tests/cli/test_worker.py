@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS
 
-PATIENCE = 60.0
+PATIENCE = 2 * HANG_SECONDS
 
 
 def worker(home: Path, *words: str) -> "subprocess.Popen[str]":

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,9 +15,9 @@ import psycopg
 import pytest
 from tests.dispatch.queue_lab import opened
 from tests.docs.test_snippets import REPOSITORY, blocks_of
-from tests.http.site import free_port
 from tests.stores.postgres import Cluster, fresh_database, own_cluster
 from tests.stores.postgres_worker import store_at
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.asgi.listening import LAST_SECONDS
 from pollux.engine.ports import AuditReport
@@ -34,11 +35,24 @@ BESIDE: Final = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("
 PATH: Final = ":".join([*BESIDE, os.environ["PATH"]])
 
 
+PACKAGES: Final = {"nginx": "nginx", "systemd-analyze": "systemd", "psql": "postgresql", "pg_dump": "postgresql"}
+# Everything that it writes lies in the folder that it is started with.
+NGINX: Final = """
+daemon off; pid pid; error_log stderr; events {{}}
+http {{
+    access_log off;
+    client_body_temp_path body; proxy_temp_path proxied; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    {site}
+}}
+"""
+
+
 def program(name: str) -> str:
     """Where it is. Skips where it is not."""
     found = shutil.which(name, path=PATH)
     if found is None:
-        pytest.skip(f"{name} is not installed here")
+        pytest.skip(f"{name} is not installed (apt-get install {PACKAGES[name]})")
     return found
 
 
@@ -50,7 +64,7 @@ def test_systemd_finds_nothing_wrong_with_a_unit(unit: Path, tmp_path: Path):
     # It wants the program to be there.
     (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/pollux/bin/pollux", "/bin/true"))
     words = [program("systemd-analyze"), "verify", str(tmp_path / unit.name)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=2 * HANG_SECONDS, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -198,43 +212,51 @@ async def test_a_line_passes_the_proxy_before_the_next_is_written(tmp_path: Path
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n{}\n")
-        await asyncio.wait_for(was_read.wait(), 10)
+        await asyncio.wait_for(was_read.wait(), HANG_SECONDS)
         writer.write(b"[]\n")
         writer.close()
 
     behind = await asyncio.start_server(answer, "127.0.0.1", 0)
-    port, at = free_port(), behind.sockets[0].getsockname()[1]
+    at = behind.sockets[0].getsockname()[1]
     shipped = (DEPLOY / "nginx.conf").read_text()
-    site = re.sub(r"ssl_certificate.*\n", "", shipped).replace("443 ssl http2", f"127.0.0.1:{port}")
-    site = re.sub(r"server 10\.0\.0\.11:8642.*", f"server 127.0.0.1:{at};", site)
+    site = re.sub(r"server 10\.0\.0\.11:8642.*", f"server 127.0.0.1:{at};", re.sub(r"ssl_certificate.*\n", "", shipped))
     site = re.sub(r"server 10\.0\.0\.12:8642.*\n", "", site)
-    (tmp_path / "nginx.conf").write_text(
-        f"daemon off; pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off;\n{site}\n}}"
-    )
-    process = await asyncio.create_subprocess_exec(
-        nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        async with asyncio.timeout(20), aiohttp.ClientSession() as http:
-            answered = await _answer(http, f"http://127.0.0.1:{port}/", process)
-            assert await answered.content.readline() == b"{}\n"
-            was_read.set()
-            assert await answered.content.readline() == b"[]\n"
-            answered.close()
-    finally:
-        process.terminate()
-        await process.communicate()
-        behind.close()
+    # A socket, since another program could take a port first. The system wants its name short.
+    with tempfile.TemporaryDirectory() as folder:
+        socket = f"{folder}/nginx"
+        (tmp_path / "nginx.conf").write_text(NGINX.format(site=site.replace("443 ssl http2", f'"unix:{socket}"')))
+        process = await asyncio.create_subprocess_exec(
+            nginx, "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf"), stderr=asyncio.subprocess.PIPE
+        )
+        try:
+            async with (
+                asyncio.timeout(2 * HANG_SECONDS),
+                aiohttp.ClientSession(connector=aiohttp.UnixConnector(socket)) as http,
+            ):
+                answered = await _answer(http, "http://agents.example.com/", process)
+                assert await answered.content.readline() == b"{}\n"
+                was_read.set()
+                assert await answered.content.readline() == b"[]\n"
+                answered.close()
+        finally:
+            process.terminate()
+            await process.communicate()
+            behind.close()
 
 
 async def _answer(http: aiohttp.ClientSession, url: str, process: asyncio.subprocess.Process) -> aiohttp.ClientResponse:
     """What the proxy answers once it listens."""
-    while True:
+
+    async def answered() -> aiohttp.ClientResponse | None:
         try:
             return await http.get(url)
         except aiohttp.ClientConnectorError:
             assert process.returncode is None, await process.communicate()
-            await asyncio.sleep(0.02)
+            return None
+
+    found = await until(answered)
+    assert found is not None
+    return found
 
 
 def _statements(text: str) -> list[str]:
@@ -245,6 +267,8 @@ def _statements(text: str) -> list[str]:
 
 def _done(*words: str | Path, cwd: Path = Path("/"), environ: dict[str, str] | None = None) -> str:
     env = {**os.environ, "PATH": PATH, **(environ or {})}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=env, cwd=cwd, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=2 * HANG_SECONDS, env=env, cwd=cwd, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import shutil
@@ -13,12 +14,11 @@ from tests.cli.machine import POLLUX, Machine, emulator
 from tests.cli.terminal import ENTER, Terminal
 from tests.docs.test_snippets import REPOSITORY, blocks_of
 from tests.http.site import process
+from tests.waiting import HANG_SECONDS
 
 from pollux.asgi.static import PATHS
 from pollux.config import read_settings
 from pollux.emulator import run_emulator
-
-pytestmark = pytest.mark.slow
 
 README = (REPOSITORY / "README.md").read_text()
 
@@ -28,7 +28,8 @@ def block_with(words: str) -> str:
     return block.body
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed (apt-get install curl)")
 async def test_the_requests_of_the_readme_ask_and_then_list_what_waits(tmp_path: Path):
     # The token is read from where it lies when nothing is configured.
     alone = {"POLLUX_HOME": str(tmp_path / ".local/share/pollux"), "POLLUX_TOKENS": ""}
@@ -39,8 +40,8 @@ async def test_the_requests_of_the_readme_ask_and_then_list_what_waits(tmp_path:
         sent = await asyncio.to_thread(
             subprocess.run,
             ["bash", "-euc", block_with("curl").replace("http://127.0.0.1:8642", server.url)],
-            env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-            check=True, capture_output=True, timeout=60,
+            env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            check=True, capture_output=True, timeout=2 * HANG_SECONDS,
         )  # fmt: skip
     said = sent.stdout.decode()
     decoder = json.JSONDecoder()
@@ -51,16 +52,17 @@ async def test_the_requests_of_the_readme_ask_and_then_list_what_waits(tmp_path:
     assert waiting["items"][0]["args"]["to"] == "bob@example.com"
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_answer(tmp_path: Path):
     with emulator() as url:
         machine = Machine(tmp_path, GEMINI_API_KEY="demo", GOOGLE_GEMINI_BASE_URL=url)
         (machine.cwd / "notes.txt").write_text("tea\n")
         for words in (["init", "--quiet"], ["add", "--intent-to-add", "."]):
-            subprocess.run(["git", *words], cwd=machine.cwd, check=True)
+            subprocess.run(["git", *words], cwd=machine.cwd, env=machine.environ, check=True)
         path = f"{with_pollux(tmp_path)}:{machine.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", block_with("pollux run -")],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, cwd=machine.cwd,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2 * HANG_SECONDS, cwd=machine.cwd,
             env={**machine.environ, "PATH": path},
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "pollux: nothing waits for approval\n")
@@ -69,6 +71,7 @@ def test_the_commands_of_the_readme_answer(tmp_path: Path):
     assert json.loads('{"type":"result"' + reviewed)["status"] == "completed"
 
 
+@pytest.mark.slow
 async def test_the_runbook_of_the_readme_runs_where_the_readme_lies(tmp_path: Path):
     machine = Machine(tmp_path)
     shutil.copytree(REPOSITORY / "examples/runbooks", machine.cwd / "examples/runbooks")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.test_snippets import REPOSITORY, blocks_of
+from tests.waiting import HANG_SECONDS
 
 
 @pytest.mark.slow
@@ -15,5 +16,7 @@ def test_the_suite_that_the_guide_shows_finds_its_tests_and_they_pass(page: str,
     [suite] = [block.body for block in blocks_of(text) if "class TestMine" in block.body]
     (tmp_path / "test_mine.py").write_text(suite)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "-k", some]
-    ran = subprocess.run([*command, "test_mine.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(
+        [*command, "test_mine.py"], cwd=tmp_path, capture_output=True, text=True, timeout=4 * HANG_SECONDS
+    )
     assert ran.returncode == 0, ran.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import run_emulator
 
@@ -70,7 +71,7 @@ async def printed_by(program: str, home: Path, *, typed: str = "") -> list[str]:
     """What the program prints, run in an empty directory with a key and a model of its own."""
     work = home / "work"
     work.mkdir()
-    async with run_emulator() as emulator, asyncio.timeout(60):
+    async with run_emulator() as emulator, asyncio.timeout(2 * HANG_SECONDS):
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-W",

@@ -171,8 +171,8 @@ def customer(deed: Deed, name: str = NAMES[0], route: Route = RUN) -> Customer:
 
 
 @asynccontextmanager
-async def open_google(path: Path) -> AsyncGenerator[Google]:
-    """A world with nothing in it but accounts, connected to a home."""
+async def open_google(path: Path, *, names: Sequence[str] = NAMES[:1]) -> AsyncGenerator[Google]:
+    """A world with nothing in it but these people's accounts, connected to a home."""
     path.mkdir()
     ledger = path / "ledger.jsonl"
     async with (
@@ -183,13 +183,15 @@ async def open_google(path: Path) -> AsyncGenerator[Google]:
         road.to(workspace.url) as workspace_url,
     ):
         environ = environ_for(path, workspace_url, model_url)
-        await _connect_everybody(path, environ, workspace)
+        await _connect_everybody(path, environ, workspace, names)
         workspace.grants.seconds = LONG
         yield Google(workspace, ledger, road, environ, path / "home")
 
 
-async def _connect_everybody(path: Path, environ: Mapping[str, str], workspace: Workspace) -> None:
-    people = [customer(MAIL, name) for name in NAMES]
+async def _connect_everybody(
+    path: Path, environ: Mapping[str, str], workspace: Workspace, names: Sequence[str]
+) -> None:
+    people = [customer(MAIL, name) for name in names]
     tokens = ",".join(f"{each.name}:{each.token}" for each in people)
     async with google_site(path, {**environ, "POLLUX_TOKENS": tokens}) as site:
         for each in people:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests.google.adversary import DATA, MAIL, Den, begun, den, world
 from tests.http.google_site import CLIENT, connect
+from tests.waiting import HANG_SECONDS
 
 from pollux.bootstrap import new_seal_key, seal_keys
 from pollux.config import ConfigError, read_settings
@@ -22,7 +23,7 @@ from pollux.emulator.workspace import Workspace, run_workspace
 
 
 def database(here: Den) -> sqlite3.Connection:
-    return sqlite3.connect(here.settings.home / "pollux.db", timeout=10, isolation_level=None)
+    return sqlite3.connect(here.settings.home / "pollux.db", timeout=HANG_SECONDS, isolation_level=None)
 
 
 async def sends(here: Den) -> dict[str, Any]:

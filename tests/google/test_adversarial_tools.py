@@ -4,6 +4,7 @@ import asyncio
 import math
 import time
 from contextlib import suppress
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.google.adversary import BOTH, MAIL, Den, den, world
 from tests.http.google_site import connect
 from tests.http.site import Person
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.canonical import digest
 from pollux.core.errors import ValidationError
@@ -20,8 +22,9 @@ from pollux.emulator.workspace import run_workspace
 from pollux.engine.gate import Toolbox
 from pollux.tools.google import calendar, event, gmail, message
 
-PATIENCE = 30.0
 LONGEST = 5.0
+TIMES = 36
+"""So many times as long as the yardstick: LONGEST, on the machine where this was measured."""
 EVENT: dict[str, Any] = {"title": "Talk", "start": "2027-03-01", "end": "2027-03-02", "attendees": ["bob@example.com"]}
 
 
@@ -45,6 +48,15 @@ ODD_VALUES: list[Any] = [
 ]  # fmt: skip
 
 
+def yardstick() -> float:
+    """How many seconds this machine takes to write a mail of very many lines, without any code of ours."""
+    began = time.thread_time()
+    mail = EmailMessage()
+    mail.set_content("\n" * 400_000)
+    mail.as_bytes()
+    return time.thread_time() - began
+
+
 def judged(tools: Toolbox, name: str, args: Any) -> None:
     """What a call goes through before anybody is asked, and what follows where they agree."""
     # The thread's own time: what else the machine does meanwhile is not this code's doing.
@@ -61,7 +73,9 @@ def judged(tools: Toolbox, name: str, args: Any) -> None:
             message.build(prepared, marks={"X-Pollux-Action": "0" * 40})
         else:
             event.resource(prepared, id="0" * 52)
-    assert time.thread_time() - began < LONGEST, (name, str(args)[:100])
+    spent = time.thread_time() - began
+    # On a slow machine even what is not ours takes long.
+    assert spent < LONGEST or spent < TIMES * yardstick(), (name, str(args)[:100], spent)
 
 
 @pytest.fixture(scope="module")
@@ -224,12 +238,13 @@ async def test_access_that_ends_between_the_draft_and_its_sending_leaves_a_draft
 
 
 async def ended(here: Den, run_id: str) -> dict[str, Any]:
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            run = (await here.ada.get(f"/api/agent/runs/{run_id}")).body
-            if run["status"] in ("completed", "failed", "cancelled"):
-                return run
-            await asyncio.sleep(0.02)
+    async def found() -> dict[str, Any] | None:
+        run = (await here.ada.get(f"/api/agent/runs/{run_id}")).body
+        return run if run["status"] in ("completed", "failed", "cancelled") else None
+
+    run = await until(found)
+    assert run is not None
+    return run
 
 
 async def unknown(here: Den) -> dict[str, Any]:
@@ -274,11 +289,9 @@ async def test_what_is_known_cannot_be_settled_otherwise(tmp_path: Path):
 async def sending(here: Den) -> tuple[dict[str, Any], "asyncio.Task[Any]"]:
     """A mail that Gmail has taken, and whose answer is still on its way."""
     asked = await here.asked(here.ada)
-    here.workspace.fault("slow;seconds=3", method="drafts.send", times=1)
+    here.workspace.fault("slow;seconds=10000", method="drafts.send", times=1)
     resolving = asyncio.create_task(here.ada.resolve(asked["approvals"][0]["id"]))
-    async with asyncio.timeout(PATIENCE):
-        while not here.workspace.ledger:
-            await asyncio.sleep(0.01)
+    await until(lambda: here.workspace.ledger)
     return asked, resolving
 
 
@@ -300,7 +313,7 @@ async def test_a_server_that_is_stopped_while_a_mail_is_being_sent_leaves_it_sen
             await connect(here.ada, workspace)
             asked, resolving = await sending(here)
             await here.site.engine.close()
-            await asyncio.wait({resolving}, timeout=PATIENCE)
+            await asyncio.wait({resolving}, timeout=HANG_SECONDS)
             resolving.cancel()
             with suppress(Exception, asyncio.CancelledError):
                 await resolving

@@ -21,6 +21,7 @@ from tests.google.adversary import begun, den
 from tests.http.browsing import browser, elsewhere, needs_chromium
 from tests.http.google_site import connect
 from tests.http.site import TOKENS, Person
+from tests.waiting import until
 
 from pollux.emulator.workspace import run_workspace
 
@@ -38,11 +39,10 @@ class Told:
     lines: list[dict[str, str]]
     talk: Path
 
-    @property
-    def link(self) -> str:
-        """The link to sign in with, as `pollux serve` shows it."""
-        found = re.search(r"open (http\S+)", self.talk.read_text())
-        assert found is not None, self.talk.read_text()
+    async def link(self) -> str:
+        """The link to sign in with, as `pollux serve` shows it after it has said that it is ready."""
+        found = await until(lambda: re.search(r"open (http\S+)\n", self.talk.read_text()))
+        assert found is not None
         return found[1]
 
 
@@ -117,7 +117,7 @@ async def scene(tmp_path: Path) -> AsyncGenerator[Scene]:
         ):
             context = await chromium.new_context(viewport={"width": 800, "height": 700})
             page = await context.new_page()
-            await page.goto(serve.link)
+            await page.goto(await serve.link())
             person = Person(http, serve.lines[0]["url"], (tmp_path / "home" / "token").read_text())
             yield Scene(person.url, google, context, page, person, tmp_path)
 

@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import pytest
 from tests.crash.lab import STRACE, Lab, running_lab
+from tests.crash.outside import Point
 from tests.google.crash import EVENT, MAIL, NAMES, Deed, Google, Newcomer, customer, open_google
-from tests.http.crash import RUN, STREAM, Kill, Shop, Sync
+from tests.http.crash import RESTART_SECONDS, RUN, STREAM, Kill, Shop, Sync
 from tests.http.crash_road import Travel
 from tests.http.crash_sweep import (
     AT_ONCE,
@@ -34,12 +35,17 @@ from tests.http.crash_sweep import (
     sweep_again,
     together,
 )
+from tests.waiting import HANG_SECONDS
+
+from pollux.tools.google.gmail import LOOK_SECONDS
 
 pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("POLLUX_CRASH_KILLS", "500"))
 SEED = int(os.environ.get("POLLUX_CRASH_SEED", "0"))
 BATCHES = 2
+SYNC_PARTS = 2
+"""The syncs of a story are shared out among so many tests, so that workers can share them."""
 COMMITS_OF_CONNECTING = 1
 """The secret together with the audit's word of it."""
 
@@ -68,24 +74,24 @@ async def google(tmp_path: Path) -> AsyncGenerator[Google]:
 
 
 @both
-async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: Lab, google: Google, deed: Deed):
-    total = Findings()
-    for point in COMMITS:
-        total.add(await sweep(lambda: google.shop(lab, customer(deed)), at_commits(point)))
-    print(f"around every commit of {deed.tool}: {total}")
-    assert total.kills == 2 * deed.commits
+@pytest.mark.parametrize("point", COMMITS)
+async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(
+    lab: Lab, google: Google, deed: Deed, point: Point
+):
+    total = await sweep(lambda: google.shop(lab, customer(deed)), at_commits(point))
+    print(f"{point} every commit of {deed.tool}: {total}")
+    assert total.kills == deed.commits
     assert_certain(total)
 
 
 @both
+@pytest.mark.parametrize("when", WHENS)
 async def test_a_server_killed_at_any_request_of_its_own_repeats_and_loses_nothing(
-    lab: Lab, google: Google, deed: Deed
+    lab: Lab, google: Google, deed: Deed, when: Literal["before", "after"]
 ):
-    total = Findings()
-    for when in WHENS:
-        total.add(await sweep(lambda: google.shop(lab, customer(deed)), at_requests(when)))
-    print(f"at every request of {deed.tool}: {total}")
-    assert total.kills == 2 * deed.requests
+    total = await sweep(lambda: google.shop(lab, customer(deed)), at_requests(when))
+    print(f"{when} every request of {deed.tool}: {total}")
+    assert total.kills == deed.requests
     assert_certain(total)
 
 
@@ -105,13 +111,13 @@ async def test_a_request_that_arrives_when_the_next_server_is_already_asking_rep
 @needs_strace
 @both
 @pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize("part", range(SYNC_PARTS))
 async def test_a_server_killed_at_any_sync_repeats_and_loses_nothing(
-    lab: Lab, google: Google, deed: Deed, when: Literal["before", "after"]
+    lab: Lab, google: Google, deed: Deed, when: Literal["before", "after"], part: int
 ):
-    synced, total = await at_every_sync(lambda: google.shop(lab, customer(deed)), when)
-    print(f"{when} every sync of {deed.tool}, {dict(synced)}: {total}")
+    synced, total = await at_every_sync(lambda: google.shop(lab, customer(deed)), when, part=part, parts=SYNC_PARTS)
+    print(f"{when} part {part} of the syncs of {deed.tool}, {dict(synced)}: {total}")
     assert synced.keys() >= {"pollux.db-wal", "audit-heads.jsonl"}
-    assert total.kills == synced.total()
     assert_certain(total)
 
 
@@ -132,10 +138,12 @@ async def test_what_was_done_before_a_kill_is_not_told_as_undone_while_google_is
     shop = await killed_right_after_it_was_done(lab, google, deed)
     google.workspace.fault("401", path="/(gmail|calendar)/")
     google.workspace.fault("500", path="/token")
+    # That it gives up looking in time is a deadline of its own; how long the rest takes is up to the machine.
+    assert LOOK_SECONDS < RESTART_SECONDS
+    shop.restart_seconds = LOOK_SECONDS + HANG_SECONDS
     found = await restart(shop, kills=1)
     assert (found.unknown, len(google.lines())) == (1, 1)
     assert "it ended failed (outcome_unknown)" in found.problems[0]
-    assert found.slowest_recovery < 30
 
 
 # That all this can be noticed.
@@ -199,7 +207,7 @@ async def test_servers_killed_at_random_repeat_and_lose_nothing(lab: Lab, tmp_pa
     seeds = itertools.count((SEED * BATCHES + batch) * 1_000_000)
 
     async def keep_killing(number: int) -> Findings:
-        async with open_google(tmp_path / f"google-{number}") as google:
+        async with open_google(tmp_path / f"google-{number}", names=NAMES) as google:
 
             async def torment(dice: random.Random) -> Findings:
                 names = NAMES[: dice.randint(1, len(NAMES))]

@@ -23,7 +23,7 @@ SENT_BUT_LOST = Fault("lost", "drafts.send")
 CREATED_BUT_LOST = Fault("lost", "events.insert")
 NOT_SENT = Fault("lost-before", "drafts.send")
 STALE = Fault("401", "/v1/users/me/drafts")
-AT_ONCE = 40
+AT_ONCE = 20
 LASTING = [
     # Only the person can mend it.
     Case(MAIL, [Fault("403", "drafts.create")], "auth_error"),

@@ -22,9 +22,12 @@ from tests.crash.outside import Point
 from tests.http.crash_road import Road, Travel
 from tests.http.crash_worker import ready_file
 from tests.http.site import Person
+from tests.waiting import HANG_SECONDS
 
-PATIENCE = 45.0
+PATIENCE = 3 * HANG_SECONDS
+"""For a whole life of a server."""
 RESTART_SECONDS = 30.0
+"""A promise: so soon after a restart every run has ended or waits."""
 POLL_SECONDS = 0.005
 Route = Literal["/api/agent/run", "/api/agent/run/stream"]
 RUN: Route = "/api/agent/run"
@@ -158,6 +161,8 @@ class Shop:
     """The way that every server's requests take into the world, where it is known."""
     calls: int = 3
     """So many model calls a run may make. Those that a kill interrupted count."""
+    restart_seconds: float = RESTART_SECONDS
+    """For how long a run is waited for after a restart."""
 
     async def serve(self, kill: Kill | None = None, *, seconds: float | None = None) -> int:
         """One life of a server: it ends by this kill, after this time, or told to stop since everybody is content.
@@ -237,7 +242,7 @@ class Shop:
             customer.blame(f"one key, and {len(rows)} runs")
         if not rows:
             return
-        run = await _settled(person, rows[0]["runId"])
+        run = await _settled(person, rows[0]["runId"], self.restart_seconds)
         customer.action_id = customer.action_id or run["actions"][0]["id"]
         customer.approval_id = customer.approval_id or run["actions"][0]["approvalId"]
         times = self.world.times(customer)
@@ -294,8 +299,8 @@ async def _meanwhile(child: Child) -> AsyncIterator[None]:
         await asyncio.wait({child.ended}, timeout=POLL_SECONDS)
 
 
-async def _settled(person: Person, run_id: str) -> dict[str, Any]:
-    async with asyncio.timeout(RESTART_SECONDS):
+async def _settled(person: Person, run_id: str, seconds: float) -> dict[str, Any]:
+    async with asyncio.timeout(seconds):
         while True:
             run = (await person.get(f"/api/agent/runs/{run_id}")).body
             if run["approvals"] or run["state"] in ("completed", "failed", "cancelled"):

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+
+from tests.waiting import HANG_SECONDS, own_time
 
 from pollux.core.tools import ToolSpec
 from pollux.engine.model import ModelEvent, ModelRequest
@@ -13,9 +15,11 @@ from pollux.providers.scripted import ScriptedProvider, call, chunks
 from pollux.tools.define import Args, FunctionTool
 
 LONGEST = 5.0
-"""No answer may take longer, in seconds."""
-QUIET = 1.0
-"""After so many seconds of silence the other side is taken to wait for us."""
+"""No answer may take longer, in seconds of `own_time`: how busy the machine is does not count."""
+NO_MORE = b""
+"""As the last piece of a request: nothing else comes, although the server may wait for it."""
+FENCE = b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+"""A request that goes as far as the store: it is answered after what was sent before it has been read."""
 
 
 class Endless(ScriptedProvider):
@@ -57,7 +61,16 @@ class Reply:
         return told["error"]
 
 
-async def exchange(port: int, *pieces: bytes, quiet: float = QUIET) -> list[Reply]:
+@contextmanager
+def short_work() -> Generator[None]:
+    """Raises AssertionError where an answer of this process took longer than it may."""
+    begun = own_time()
+    yield
+    spent = own_time() - begun
+    assert spent < LONGEST, f"{spent:.1f} s for one request"
+
+
+async def exchange(port: int, *pieces: bytes) -> list[Reply]:
     """What comes back for these bytes, until the server hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     heard = bytearray()
@@ -68,18 +81,16 @@ async def exchange(port: int, *pieces: bytes, quiet: float = QUIET) -> list[Repl
 
     receiving = asyncio.ensure_future(hear())
     try:
-        async with asyncio.timeout(LONGEST + quiet):
+        async with asyncio.timeout(HANG_SECONDS):
             with suppress(ConnectionError):  # Refused before it was all said.
                 for piece in pieces:
+                    if piece == NO_MORE:
+                        # Whatever it has to say before it hears that there is no more, it may say.
+                        await exchange(port, FENCE)
+                        writer.write_eof()
+                        break
                     writer.write(piece)
                     await writer.drain()
-                before = -1
-                while not receiving.done() and len(heard) > before:
-                    before = len(heard)
-                    await asyncio.wait({receiving}, timeout=quiet)
-                if not receiving.done():
-                    # It waits for more: say that there is none.
-                    writer.write_eof()
                 await receiving
                 return replies_in(bytes(heard))
             return []

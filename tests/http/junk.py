@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+from tests.http.endless import NO_MORE
+
 from pollux.http.attachments import LARGEST_BODY
 
 MIB = 1 << 20
@@ -245,8 +247,8 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     get = ("GET", "/api/agent/runs", auth)
     close = "Connection: close"
     plain = head(*get, close)
-    yield "nothing", (b"",)
-    yield "a line break", (b"\r\n",)
+    yield "nothing", (NO_MORE,)
+    yield "a line break", (b"\r\n", NO_MORE)
     yield "NULs", (b"\x00" * 100,)
     yield "TLS", (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),)
     yield "SSH", (b"SSH-2.0-OpenSSH_9.9\r\n",)
@@ -263,9 +265,10 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
                 "Sec-WebSocket-Key: AAAA",
                 "Sec-WebSocket-Version: 13",
             ),
+            NO_MORE,
         ),
     )
-    yield "HTTP/0.9", (b"GET /healthz\r\n",)
+    yield "HTTP/0.9", (b"GET /healthz\r\n", NO_MORE)
     yield "HTTP/1.0", (b"GET /healthz HTTP/1.0\r\n\r\n",)
     yield "HTTP/1.0 with a host", (b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n",)
     for version in ("HTTP/1.2", "HTTP/9.9", "HTTP/11", "HTTP/1", "http/1.1", "ICY/1.1", ""):
@@ -309,7 +312,7 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     yield "a list of lengths", (head(*post, close, "Content-Length: 15, 15") + run,)
     for length in ("-1", "+15", "0x0f", "15x", "1e1", "", " ", "9" * 30, "18446744073709551616", "015", "1 5", "\xb2"):
         yield f"length {length!r}", (head(*post, close, f"Content-Length: {length}") + run,)
-    yield "a length too long", (head(*post, close, "Content-Length: 99") + run,)
+    yield "a length too long", (head(*post, close, "Content-Length: 99") + run, NO_MORE)
     yield "a length too short", (head(*post, "Content-Length: 3") + run,)
     yield "no length", (head(*post, close) + run,)
     yield (
@@ -342,6 +345,7 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         ),
     )
     chunked = head(*post, close, "Transfer-Encoding: chunked")
+    unfinished = ("a chunk cut off", "a chunk's size without end", "an extension without end", "no last chunk")
     for name, body in {
         "chunks": b"5\r\n" + run[:5] + b"\r\na\r\n" + run[5:] + b"\r\n0\r\n\r\n",
         "chunks with extensions": b"f;x=1\r\n" + run + b"\r\n0\r\n\r\n",
@@ -357,7 +361,7 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
         "no last chunk": b"f\r\n" + run + b"\r\n",
         "too much in chunks": (b"10000\r\n" + b" " * 65536 + b"\r\n") * (LARGEST_BODY // 65536 + 4) + b"0\r\n\r\n",
     }.items():
-        yield name, (chunked + body,)
+        yield name, (chunked + body, *([NO_MORE] if name in unfinished else []))
     gzip = BODIES["gzip"]
     yield "gzip", (head(*post, close, "Content-Encoding: gzip", f"Content-Length: {len(gzip)}"), gzip)
     for kind in (
@@ -397,8 +401,8 @@ def raw_requests(auth: str) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     yield "a blank before the method", (b" " + plain,)
     yield "line breaks before the method", (b"\r\n\r\n" + plain,)
     yield "byte by byte", tuple(bytes([byte]) for byte in head("GET", "/healthz", close))
-    yield "a head cut off", (plain[:20],)
-    yield "a head without its end", (plain[:-2],)
+    yield "a head cut off", (plain[:20], NO_MORE)
+    yield "a head without its end", (plain[:-2], NO_MORE)
     for name in HEADERS:
         for value in HEADER_VALUES:
             others = [line for line in (auth, "Host: 127.0.0.1") if not line.startswith(name)]

@@ -1,11 +1,11 @@
 """What several tests of the routes need: mails to ask about, a model that can be held, and ways to wait for a run."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.engine.builders import FakeTool
 from tests.http.site import Got, Person, Site
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.ids import RunId
 from pollux.core.messages import JSON
@@ -13,7 +13,6 @@ from pollux.core.run import Run
 from pollux.engine.model import ModelRequest
 from pollux.providers.scripted import Answer
 
-PATIENCE = 10.0
 MAIL: dict[str, JSON] = {"to": "bob@example.com", "body": "It is ready."}
 LOCKED = {
     "type": "object",
@@ -49,21 +48,14 @@ class Held:
 
 async def soon(event: asyncio.Event) -> None:
     """Wait, but not for ever."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANG_SECONDS):
         await event.wait()
 
 
 async def settled(here: Site, run_id: str) -> Run:
     """The run once nothing is owed."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HANG_SECONDS):
         return await here.engine.wait_settled(RunId(run_id))
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Ask again and again until it is so."""
-    async with asyncio.timeout(PATIENCE):
-        while not await is_so():
-            await asyncio.sleep(0.005)
 
 
 async def left(task: "asyncio.Task[Any]") -> None:

@@ -8,12 +8,13 @@ import asyncio
 import io
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -246,6 +247,7 @@ class Process:
         line = await asyncio.wait_for(asyncio.to_thread(process.stdout.readline), PATIENCE)
         if not line:
             process.wait(PATIENCE)
+            process.stdout.close()
             raise AssertionError((process.returncode, (path / "serve.err").read_text()))
         return cls(path, process, json.loads(line))
 
@@ -278,6 +280,9 @@ async def process(path: Path, *words: str, **environ: str) -> AsyncGenerator[Pro
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """One below those that the system gives away by itself: else another process may have it before it is used."""
+    for port in random.SystemRandom().sample(range(20_000, 30_000), 1_000):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")

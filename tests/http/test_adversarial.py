@@ -19,9 +19,10 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.engine.builders import FakeTool
-from tests.http.scenes import LOCKED, MAIL, mail, refused, settled, until
+from tests.http.scenes import LOCKED, MAIL, mail, refused, settled
 from tests.http.site import TOKENS, Got, Person, Process, Site, process, site
 from tests.http.test_serve import models
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
@@ -37,7 +38,6 @@ PENDING = "/api/agent/approvals/pending"
 BODY = b'{"prompt":"hello"}'
 LETTER = 'call demo_mail {"to": "bob@example.com", "subject": "Report", "body": "Ready."}'
 OTHER = {"to": "carl@example.com"}
-PATIENCE = 20.0
 LIFE = 100.0
 """Seconds until a question runs out."""
 
@@ -59,7 +59,7 @@ async def spoken(here: Site, *pieces: bytes, answers: int = 1) -> list[tuple[int
     reader, writer = await asyncio.open_connection("127.0.0.1", int(here.url.rpartition(":")[2]))
     told: list[tuple[int, dict[str, Any]]] = []
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
@@ -239,7 +239,7 @@ class Crowd:
             self._revoke_all,
         ]
         chosen = self._dice.choices(deeds, k=self._dice.randint(2, 7))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             self.seen += [got for got in await asyncio.gather(*(deed() for deed in chosen)) if got]
         await self._revoke_all()
 
@@ -280,9 +280,9 @@ async def test_whatever_people_do_at_once_an_action_runs_once_and_every_run_ends
 
 
 @asynccontextmanager
-async def pair(path: Path) -> AsyncGenerator[tuple[Process, Process, Person, Person]]:
-    """Two servers, and the same person at each."""
-    scenario = [{"match": {"contains": "count to 300"}, "fault": "slow;every=100"}]
+async def pair(path: Path, *, silent: int) -> AsyncGenerator[tuple[Process, Process, Person, Person]]:
+    """Two servers, and the same person at each. So many counts fall silent after a few numbers."""
+    scenario = [{"match": {"contains": "count to 300"}, "fault": "idle;after=3", "times": silent}]
     async with (
         models(scenario) as (_, environ),
         process(path, **environ) as one,
@@ -304,13 +304,14 @@ async def under_way(person: Person) -> dict[str, Any]:
     return found[0]
 
 
+@pytest.mark.slow
 async def test_what_one_server_began_another_watches_answers_stops_and_replaces(tmp_path: Path):
-    async with pair(tmp_path) as (_, _, ada, same):
+    async with pair(tmp_path, silent=2) as (_, _, ada, same):
         run = await ada.run(LETTER)
         watching = asyncio.create_task(ada.lines("GET", f"/api/agent/runs/{run['runId']}/events"))
         got = await asyncio.gather(*(who.resolve(run["approvals"][0]["id"]) for who in (ada, same) * 4))
         assert sorted(each.status for each in got) == [200] + [409] * 7
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             assert (await watching)[-1]["type"] == "RunCompleted"
 
         key = {"Idempotency-Key": "k"}
@@ -329,8 +330,9 @@ async def test_what_one_server_began_another_watches_answers_stops_and_replaces(
     assert len(outbox(tmp_path)) == 1
 
 
+@pytest.mark.slow
 async def test_while_one_server_is_frozen_another_serves_what_it_left(tmp_path: Path):
-    async with pair(tmp_path) as (one, _, ada, same):
+    async with pair(tmp_path, silent=1) as (one, _, ada, same):
         run = await ada.run(LETTER)
         counting = asyncio.create_task(ada.stream("count to 300"))
         busy = await under_way(same)
@@ -356,6 +358,7 @@ def command(path: Path, environ: dict[str, str], *words: str) -> "subprocess.Com
     )  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_what_the_command_line_asks_is_answered_over_http_and_gone_on_with_there(tmp_path: Path):
     prompt = 'call write_file {"path": "x.txt", "content": "hello"}'
     async with models() as (_, environ), process(tmp_path, **environ) as serving, aiohttp.ClientSession() as http:
@@ -413,6 +416,7 @@ async def test_what_was_approved_does_not_run_once_the_profile_has_lost_the_tool
     assert (got.body["run"]["actions"][0]["errorCode"], tool.ran) == ("policy_changed", [])
 
 
+@pytest.mark.slow
 async def test_a_workspace_nobody_accepted_gives_no_rights_and_may_take_some(tmp_path: Path):
     file = tmp_path / "pollux.toml"
     widening = '[[rules]]\ndecision = "allow"\ntool = "demo_mail"\n[profiles.wide]\ntools = ["demo_mail"]\n'
@@ -453,6 +457,7 @@ async def test_a_server_whose_store_takes_no_writes_is_not_ready(tmp_path: Path)
             refused(await here.nobody.get("/readyz"), 503, "store_error")
 
 
+@pytest.mark.slow
 async def test_a_start_on_a_full_disk_leaves_nothing_behind(tmp_path: Path):
     async with process(tmp_path) as serving:
         await serving.stop()

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from tests.engine.builders import FakeTool, HeldTool, sent
-from tests.http.scenes import MAIL, mail, refused, settled, soon, to, until
+from tests.http.scenes import MAIL, mail, refused, settled, soon, to
 from tests.http.site import Person, Site, site
+from tests.waiting import until
 
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile

@@ -72,7 +72,7 @@ async def test_a_page_of_ours_runs_no_script_that_somebody_brought_into_it(tmp_p
                 const script = document.createElement("script")
                 script.textContent = "window.hit = 1"
                 document.documentElement.append(script)
-                setTimeout(() => done("nothing"), 3000)
+                setTimeout(() => done("nothing"), 30000)
             })""")
             assert (refused, await page.evaluate("window.hit")) == ("script-src-elem", None), path
             for attempt in ("fetch('/api/session')", "fetch('http://127.0.0.1:9/')"):

@@ -14,6 +14,7 @@ import pytest
 from playwright.async_api import Page, Route
 from tests.http.browsing import PAGE, browser, elsewhere, needs_chromium
 from tests.http.site import TOKENS, Site, site
+from tests.waiting import until
 
 from pollux.asgi import door
 from pollux.testing import call
@@ -172,14 +173,6 @@ async def attack(page: Page, name: str, given: dict[str, str]) -> str:
     return str(told)
 
 
-async def arrived(page: Page, seen: Seen, before: int) -> None:
-    for _ in range(500):
-        if len(seen.requests) > before:
-            return
-        await page.wait_for_timeout(20)
-    raise AssertionError("the attack never reached the server")
-
-
 async def state(here: Site) -> list[Any]:
     paths = ("approvals/pending", "runs", "threads", "grants", "audit")
     return [(await here.ada.get(f"/api/agent/{path}")).body for path in paths]
@@ -220,7 +213,7 @@ async def test_no_other_page_learns_or_does_anything(tmp_path: Path, seen: Seen,
         for name in ATTACKS:
             start = len(seen.requests)
             learned[name] = await attack(page, name, given)
-            await arrived(page, seen, start)
+            await until(lambda start=start: len(seen.requests) > start)
             statuses[name] = {status for _, _, status in seen.requests[start:]}
 
         assert {name: told for name, told in learned.items() if told not in NO_NEWS} == {}

@@ -41,6 +41,8 @@ pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("POLLUX_CRASH_KILLS", "1000"))
 SEED = int(os.environ.get("POLLUX_CRASH_SEED", "0"))
 BATCHES = 4
+SYNC_PARTS = 3
+"""The syncs of a story are shared out among so many tests, so that workers can share them."""
 COMMITS_OF_A_STORY = 5
 """As many as in tests/crash: the door commits nothing of its own."""
 MODEL_CALLS_OF_A_STORY = 2
@@ -115,35 +117,37 @@ async def test_a_server_killed_while_it_waits_sends_the_mail_once_it_is_back_and
             assert (audit["valid"], audit["problems"]) == (True, [])
 
 
+@pytest.mark.parametrize("point", COMMITS)
 @pytest.mark.parametrize("route", [RUN, STREAM])
-async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(lab: Lab, model: str, route: Route):
-    total = Findings()
-    for point in COMMITS:
-        total.add(await sweep(lambda: shop_in(lab, model, route), at_commits(point)))
-    print(f"around every commit of {route}: {total}")
-    assert total.kills == 2 * COMMITS_OF_A_STORY
+async def test_a_server_killed_around_any_commit_repeats_and_loses_nothing(
+    lab: Lab, model: str, route: Route, point: Point
+):
+    total = await sweep(lambda: shop_in(lab, model, route), at_commits(point))
+    print(f"{point} every commit of {route}: {total}")
+    assert total.kills == COMMITS_OF_A_STORY
     assert_sound(total)
 
 
 @needs_strace
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("part", range(SYNC_PARTS))
+@pytest.mark.parametrize("when", WHENS)
 async def test_a_server_killed_at_any_sync_repeats_and_loses_nothing(
-    lab: Lab, model: str, when: Literal["before", "after"]
+    lab: Lab, model: str, when: Literal["before", "after"], part: int
 ):
-    synced, total = await at_every_sync(lambda: shop_in(lab, model), when)
-    print(f"{when} every sync of {dict(synced)}: {total}")
+    synced, total = await at_every_sync(lambda: shop_in(lab, model), when, part=part, parts=SYNC_PARTS)
+    print(f"{when} part {part} of the syncs of {dict(synced)}: {total}")
     assert synced.keys() >= {"pollux.db-wal", "audit-heads.jsonl", "outbox.jsonl"}
-    assert total.kills == synced.total()
     assert_sound(total)
 
 
-async def test_a_server_killed_at_any_model_call_repeats_and_loses_nothing(lab: Lab, model: str):
-    total = Findings()
+@pytest.mark.parametrize("when", WHENS)
+async def test_a_server_killed_at_any_model_call_repeats_and_loses_nothing(
+    lab: Lab, model: str, when: Literal["before", "after"]
+):
     async with open_road() as road, road.to(model) as url:
-        for when in WHENS:
-            total.add(await sweep(lambda: shop_with(lab, url, [Customer(REPORT)], road), at_requests(when)))
-    print(f"at every model call: {total}")
-    assert total.kills == 2 * MODEL_CALLS_OF_A_STORY
+        total = await sweep(lambda: shop_with(lab, url, [Customer(REPORT)], road), at_requests(when))
+    print(f"{when} every model call: {total}")
+    assert total.kills == MODEL_CALLS_OF_A_STORY
     assert_sound(total)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from tests.engine.builders import HeldTool
-from tests.http.scenes import MAIL, PATIENCE, Held, mail, only_run, refused, soon
+from tests.http.scenes import MAIL, Held, mail, only_run, refused, soon
 from tests.http.site import Person, site
+from tests.waiting import HANG_SECONDS
 
 from pollux.asgi import beats
 from pollux.testing import call, reply
@@ -149,7 +150,7 @@ async def test_server_sent_events_say_that_they_live_while_nothing_happens(
         path = f"/api/agent/runs/{run['runId']}/events?after=4"
         async with here.ada.open("GET", path, headers={"Accept": "text/event-stream"}) as response:
             raw = b""
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(HANG_SECONDS):
                 while raw.count(b":\n\n") < 3:
                     raw += await response.content.readline()
                 await here.ada.resolve(run["approvals"][0]["id"])

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from tests.http.endless import LONGEST, QUIET, Endless, Reply, exchange, note
+from tests.http.endless import Endless, Reply, exchange, note, short_work
 from tests.http.junk import BODIES, QUERIES, VALUES, bodies_for, head, raw_requests
 from tests.http.site import TOKENS, Site, site
+from tests.waiting import HANG_SECONDS
 
 from pollux.asgi.endpoint import Endpoint
 from pollux.asgi.protocol import LARGEST_HEAD
@@ -53,9 +54,10 @@ async def sound_site(path: Path, caplog: pytest.LogCaptureFixture) -> AsyncGener
     assert [record for record in caplog.records if record.levelno >= logging.ERROR or record.exc_info] == []
 
 
-async def sent(here: Site, *pieces: bytes, quiet: float = QUIET) -> list[Reply]:
-    """The answers to these bytes. None is a 5xx, and each error has our shape."""
-    replies = await exchange(urlsplit(here.url).port or 0, *pieces, quiet=quiet)
+async def sent(here: Site, *pieces: bytes) -> list[Reply]:
+    """The answers to these bytes. None is a 5xx, none takes long, and each error has our shape."""
+    with short_work():
+        replies = await exchange(urlsplit(here.url).port or 0, *pieces)
     for reply in replies:
         assert reply.status < 500, (pieces, reply)
         if reply.status >= 400 and reply.body:
@@ -64,15 +66,8 @@ async def sent(here: Site, *pieces: bytes, quiet: float = QUIET) -> list[Reply]:
 
 
 async def all_sent(here: Site, requests: Mapping[str, tuple[bytes, ...]]) -> dict[str, list[Reply]]:
-    """The same for many, some at a time."""
-    some = asyncio.Semaphore(20)
-
-    async def one(pieces: tuple[bytes, ...]) -> list[Reply]:
-        async with some:
-            return await sent(here, *pieces)
-
-    answers = await asyncio.gather(*map(one, requests.values()))
-    return dict(zip(requests, answers, strict=True))
+    """The same for many, one by one: what the server works on is then this one."""
+    return {name: await sent(here, *pieces) for name, pieces in requests.items()}
 
 
 class Ids:
@@ -115,8 +110,7 @@ async def test_no_body_breaks_a_route(row: Endpoint, tmp_path: Path, caplog: pyt
             known = await ids.for_path(row.path)
             body = body.replace(b"ID", known.encode())
             begun = head(row.method, row.path.replace("{id}", known), AUTH, CLOSE, f"Content-Length: {len(body)}")
-            # The request is whole: a busy server is waited for, and not taken to wait for us.
-            [reply] = await sent(here, begun, body, quiet=20)
+            [reply] = await sent(here, begun, body)
             ids.see(reply)
             if name in NEVER and row.body is not None:
                 assert reply.status in (400, 413), (name, reply)
@@ -174,7 +168,7 @@ async def taken(here: Site, begun: bytes, piece: bytes, most: int) -> int:
     try:
         while count < most:
             writer.write(piece)
-            await asyncio.wait_for(writer.drain(), LONGEST)
+            await asyncio.wait_for(writer.drain(), HANG_SECONDS)
             count += 1
     except ConnectionError:
         pass

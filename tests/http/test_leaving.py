@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.engine.builders import HeldTool
-from tests.http.scenes import MAIL, Held, left, mail, only_run, refused, settled, soon, until
+from tests.http.scenes import MAIL, Held, left, mail, only_run, refused, settled, soon
 from tests.http.site import site
+from tests.waiting import until
 
 from pollux.testing import call, reply
 from pollux.testing import scripted as model
@@ -124,9 +125,7 @@ async def test_who_hangs_up_while_cancelling_has_cancelled(tmp_path: Path):
         await soon(look.began)
         run_id = (await only_run(here.ada))["runId"]
         stopping = asyncio.create_task(here.ada.post(f"/api/agent/runs/{run_id}/cancel"))
-        async with asyncio.timeout(5):
-            while look.stops == 0:
-                await asyncio.sleep(0.005)
+        await until(lambda: look.stops)
         await left(stopping)
         look.let_go.set()
         await left(asking)

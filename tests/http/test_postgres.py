@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from tests.http.site import PATIENCE, TOKENS, Person, process
 from tests.stores.postgres import fresh_database
+from tests.waiting import until
 
 from pollux.emulator import run_emulator
 
@@ -71,9 +72,11 @@ async def test_health_counts_the_workers_that_live(tmp_path: Path, database: str
             env={"HOME": str(tmp_path), "POLLUX_HOME": str(tmp_path / "home"), **environ},
         )  # fmt: skip
         try:
-            async with asyncio.timeout(PATIENCE):
-                while (await ada.get("/api/health")).body["workers"] != 1:
-                    await asyncio.sleep(0.05)
+
+            async def has_one_worker() -> bool:
+                return (await ada.get("/api/health")).body["workers"] == 1
+
+            await until(has_one_worker)
         finally:
             worker.terminate()
             worker.wait(PATIENCE)

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,8 +16,10 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.http.scenes import Held, refused, soon, until
+from aiohttp import web
+from tests.http.scenes import Held, refused, soon
 from tests.http.site import TOKENS, Person, Process, free_port, process, settings_in, site
+from tests.waiting import until
 
 from pollux.asgi.listening import bound
 from pollux.emulator import run_emulator
@@ -27,12 +28,7 @@ from pollux.testing import reply, scripted
 
 pytestmark = pytest.mark.slow
 
-DRAIN_SECONDS = 30.0
-"""Within which a server that was told to stop has stopped."""
-SLOWLY: list[dict[str, Any]] = [
-    {"match": {"contains": "count to 200"}, "fault": "slow;every=250", "times": 1},
-    {"match": {"contains": "count to 12"}, "fault": "slow;every=250"},
-]
+FALLS_SILENT: list[dict[str, Any]] = [{"match": {"contains": "count to 200"}, "fault": "idle;after=3", "times": 1}]
 
 
 @asynccontextmanager
@@ -71,7 +67,7 @@ async def test_when_it_is_ready_it_says_so_in_one_line_and_shows_the_token_once(
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         token = file.read_text().strip()
         link = f"{first.url}/login?token={token}"
-        await until(lambda: _says(first, link))
+        await until(lambda: link in first.talk)
         assert first.talk.count(token) == 1
         async with caller(first, token) as owner:
             assert (await owner.get("/api/session")).body["user"] == "local"
@@ -90,16 +86,12 @@ async def test_when_it_is_ready_it_says_so_in_one_line_and_shows_the_token_once(
     before = len(first.talk)
     async with process(tmp_path) as second:
         assert file.read_text().strip() == token
-        await until(lambda: _says(second, f"{second.url}; the token is in {file}"))
+        await until(lambda: f"{second.url}; the token is in {file}" in second.talk)
         async with caller(second, token) as owner:
             assert (await owner.get("/api/session")).status == 200
         # The same for Ctrl+C.
         assert await second.stop(signal.SIGINT) == 0
         assert token not in second.talk[before:]
-
-
-async def _says(serving: Process, words: str) -> bool:
-    return words in serving.talk
 
 
 async def test_a_public_address_without_credentials_is_refused_and_with_them_it_is_served(tmp_path: Path):
@@ -191,9 +183,51 @@ def nap() -> str:
     bed = pathlib.Path("bed")
     if not bed.exists():
         bed.touch()
-        time.sleep(60)
+        time.sleep(10_000)
     return "rested"
 """
+PATIENT = """
+import pollux.serve
+from pollux import tool
+
+pollux.serve.GRACE_SECONDS = 10_000.0
+
+@tool
+def wait() -> str:
+    \"\"\"Nothing.\"\"\"
+    return ""
+"""
+"""A server with this tool has all the time in the world when it is told to stop."""
+
+
+@asynccontextmanager
+async def held_back(upstream: str, words: bytes) -> AsyncGenerator[tuple[str, asyncio.Event]]:
+    """The way to a model: an answer to these words stops after its first piece, until it is let go."""
+    let_go = asyncio.Event()
+
+    async def carry(request: web.Request) -> web.StreamResponse:
+        asked = await request.read()
+        own = {name: request.headers[name] for name in ("Content-Type", "x-goog-api-key")}
+        async with http.post(upstream + request.path_qs, data=asked, headers=own) as answer:
+            kind = {"Content-Type": answer.headers["Content-Type"]}
+            response = web.StreamResponse(status=answer.status, headers=kind)
+            await response.prepare(request)
+            async for piece in answer.content.iter_any():
+                await response.write(piece)
+                if words in asked:
+                    await let_go.wait()
+        return response
+
+    app = web.Application()
+    app.router.add_route("POST", "/{path:.*}", carry)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    async with aiohttp.ClientSession() as http:
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            yield f"http://127.0.0.1:{runner.addresses[0][1]}", let_go
+        finally:
+            await runner.cleanup()
 
 
 async def test_told_to_stop_it_lets_go_of_its_streams_finishes_what_it_can_and_the_next_start_does_the_rest(
@@ -202,29 +236,30 @@ async def test_told_to_stop_it_lets_go_of_its_streams_finishes_what_it_can_and_t
     (tmp_path / "naps.py").write_text(NAPS)
     (tmp_path / "agents.toml").write_text('[tools.nap]\nuse = "naps:nap"\n')
     words = ("--config", "agents.toml")
-    async with models(SLOWLY) as (_, environ):
+    async with models(FALLS_SILENT) as (model, environ), held_back(model.url, b"count to 12") as (url, let_go):
+        environ["GOOGLE_GEMINI_BASE_URL"] = url
         async with process(tmp_path, *words, **environ) as serving, caller(serving) as ada:
             asleep = asyncio.create_task(ada.stream("call nap {}"))
-            await until(lambda: _exists(tmp_path / "bed"))
+            await until((tmp_path / "bed").exists)
             long = asyncio.create_task(ada.stream("count to 200"))
             short = asyncio.create_task(ada.stream("count to 12"))
             waiting = asyncio.create_task(ada.post("/api/agent/run", {"prompt": "count to 12"}))
             await until(lambda: _are_under_way(ada, 4))
-            began = time.monotonic()
             stopping = asyncio.create_task(serving.stop())
             await until(lambda: _is_draining(ada))
             for path in ("/api/agent/run", "/api/agent/run/stream"):
                 refused(await ada.post(path, {"prompt": "hello"}), 503, "draining")
             assert (await ada.get("/healthz")).status == 200
 
+            let_go.set()
             *_, last = await short
             assert (last["type"], last["result"]["status"]) == ("result", "completed")
             assert (await waiting).body["status"] == "completed"
             left = [await asleep, await long]
             for first, *_, last in left:
                 assert (last["type"], last["code"], last["runId"]) == ("error", "draining", first["runId"])
+            # The tool sleeps for hours, and the model says nothing more: neither was waited for.
             assert await stopping == 0
-            assert time.monotonic() - began < DRAIN_SECONDS
 
         async with process(tmp_path, *words, **environ) as serving, caller(serving) as ada:
             summaries: list[str] = []
@@ -245,10 +280,6 @@ async def _are_under_way(person: Person, number: int) -> bool:
     ]
 
 
-async def _exists(path: Path) -> bool:
-    return path.exists()
-
-
 async def _is_draining(person: Person) -> bool:
     got = await person.get("/readyz")
     if got.status == 200:
@@ -259,16 +290,16 @@ async def _is_draining(person: Person) -> bool:
 
 
 async def test_told_to_stop_it_does_not_wait_for_those_who_only_watch_a_question(tmp_path: Path):
+    (tmp_path / "patient.py").write_text(PATIENT)
+    (tmp_path / "agents.toml").write_text('[tools.wait]\nuse = "patient:wait"\n')
     prompt = 'call demo_mail {"to": "bob@example.com", "subject": "Report", "body": "Ready."}'
     async with models() as (_, environ):
-        async with process(tmp_path, **environ) as serving, caller(serving) as ada:
+        async with process(tmp_path, "--config", "agents.toml", **environ) as serving, caller(serving) as ada:
             run = await ada.run(prompt)
             path = f"/api/agent/runs/{run['runId']}/events?after=4"
             async with ada.open("GET", path) as watching:
                 await watching.content.readline()
-                began = time.monotonic()
                 assert await serving.stop() == 0
-                assert time.monotonic() - began < 8
                 assert json.loads((await watching.read()).splitlines()[-1])["code"] == "draining"
         async with process(tmp_path, **environ) as serving, caller(serving) as ada:
             after = (await ada.resolve(run["approvals"][0]["id"])).body["run"]

@@ -12,11 +12,13 @@ import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from tests.http.scenes import PATIENCE, Held, only_run, settled, until
+from tests.http.scenes import Held, only_run, settled
 from tests.http.site import TOKENS, Site, site
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.messages import Message, Text
 from pollux.engine.model import Done, ModelEvent, ModelRequest, TextDelta
@@ -73,7 +75,7 @@ class Reader:
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKENS['ada']}\r\n"
         await loop.sock_sendall(self._socket, f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
         read = b""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             while b'{"type"' not in read:
                 read += await loop.sock_recv(self._socket, 512)
         assert read.startswith(b"HTTP/1.1 200 "), read
@@ -108,10 +110,7 @@ def live() -> int:
 
 
 async def nobody_is_served() -> None:
-    async def is_so() -> bool:
-        return live() == 0
-
-    await until(is_so)
+    await until(lambda: live() == 0)
 
 
 async def held_by(path: Path, stalled: int) -> int:
@@ -188,9 +187,18 @@ async def test_another_user_is_answered_while_readers_stall(tmp_path: Path):
 
 
 async def test_another_user_is_answered_beside_a_model_that_never_waits(tmp_path: Path):
+    lines: list[dict[str, Any]] = []
     async with site(tmp_path, Restless()) as here:
-        speaking = asyncio.create_task(here.ada.stream("100000"))
-        async with asyncio.timeout(PATIENCE):
+
+        async def listen() -> None:
+            async with here.ada.open("POST", STREAM, {"prompt": "100000"}) as response:
+                async for line in response.content:
+                    lines.append(json.loads(line))
+
+        listening = asyncio.create_task(listen())
+        await until(lambda: len(lines) > 2)
+        async with asyncio.timeout(HANG_SECONDS):
             assert (await here.bob.run("1"))["summary"] == "word "
-        lines = await speaking
+        assert not listening.done()
+        await listening
         assert sum(len(line["delta"]) for line in lines if line["type"] == "delta") == 500_000

@@ -11,6 +11,7 @@ import sys
 
 from tests.dispatch.queue_lab import opened
 from tests.dispatch.queue_worker import mail, script
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.ids import RunId, UserId
 from pollux.dispatch.queue import dispatcher
@@ -41,7 +42,7 @@ async def main(url: str, hold: bool) -> None:
 
 
 async def _approve(engine: Engine, run_id: RunId) -> None:
-    run = await engine.wait_settled(run_id, seconds=20)
+    run = await engine.wait_settled(run_id, seconds=HANG_SECONDS)
     await engine.resolve(run.approvals[0].id, "approved", by=UserId("ada"))
 
 

@@ -20,6 +20,7 @@ from tests.engine.builders import (
     settle,
     until,
 )
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ToolError
 from pollux.core.ids import RunId
@@ -272,7 +273,8 @@ async def in_flight(lab: Lab) -> None:
     slow = HeldTool("send_mail", side_effect=True, repeat="keyed")
     engine = await lab.engine(call("send_mail", TO_BOB), tools=[slow], rules=ANYBODY)
     await ask(engine, "send it")
-    await slow.began.wait()
+    async with asyncio.timeout(HANG_SECONDS):
+        await slow.began.wait()
 
 
 SCENES: tuple[Scene, ...] = (
@@ -287,7 +289,7 @@ async def _interrupted(lab: Lab, repeat: str, found: Reconciled | None) -> tuple
     slow = HeldTool("send_mail", side_effect=True, repeat=repeat)
     engine = await lab.engine(call("send_mail", TO_BOB), tools=[slow], rules=ANYBODY)
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
     await engine.close()
     tool = FakeTool("send_mail", "sent", side_effect=True, repeat=repeat, found=found)

@@ -13,6 +13,7 @@ from tests.dispatch.queue_lab import opened
 from tests.dispatch.queue_worker import mail, script
 from tests.journals.newer import NEWER
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import TooNew
 from pollux.core.ids import RunId, UserId
@@ -74,11 +75,11 @@ class Newer:
 
     async def line(self) -> str:
         assert self._process and self._process.stdout
-        return (await asyncio.wait_for(self._process.stdout.readline(), 30)).decode().strip()
+        return (await asyncio.wait_for(self._process.stdout.readline(), HANG_SECONDS)).decode().strip()
 
     async def stop(self) -> None:
         await self.tell("stop")
-        assert self._process and await asyncio.wait_for(self._process.wait(), 10) == 0
+        assert self._process and await asyncio.wait_for(self._process.wait(), HANG_SECONDS) == 0
 
     async def kill(self) -> None:
         if self._process and self._process.returncode is None:
@@ -99,9 +100,9 @@ async def test_a_run_that_a_newer_worker_has_claimed_waits_for_one_while_older_o
     async with at_work(url, concurrency=5):
         await _comes_true(lambda: _jobs(url, f"queue_name = 'default@{NEWER}' AND status = 'todo'") == [ahead])
         other = (await door.start(Start("go on", user=ADA))).id
-        run = await door.wait_settled(other, seconds=20)
+        run = await door.wait_settled(other, seconds=HANG_SECONDS)
         await door.resolve(run.approvals[0].id, "approved", by=ADA)
-        assert (await door.wait_settled(other, seconds=20)).text == "Sent."
+        assert (await door.wait_settled(other, seconds=HANG_SECONDS)).text == "Sent."
         with pytest.raises(TooNew):
             await door.queries.run(ahead)
         assert _journal(url, ahead) == left
@@ -128,6 +129,4 @@ def _asked(url: str, question: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 async def _comes_true(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not await asyncio.to_thread(is_so):
-            await asyncio.sleep(0.05)
+    await until(lambda: asyncio.to_thread(is_so))

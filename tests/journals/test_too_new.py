@@ -22,10 +22,12 @@ from tests.engine.builders import (
     question,
     watched,
 )
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import Draining, TooNew
 from pollux.core.policy import Rule
 from pollux.core.run import Run
+from pollux.engine.feed import Item
 from pollux.providers.scripted import call, reply
 from pollux.wire.versions import VERSION
 
@@ -67,8 +69,11 @@ async def test_it_is_neither_read_nor_answered_nor_recovered_and_the_others_are(
 async def test_who_watches_it_is_sent_elsewhere_and_who_watches_others_sees_them_end(lab: Lab, tmp_path: Path):
     engine = await lab.engine(call("send_mail", TO_BOB), call("send_mail", TO_BOB), reply("Sent."), tools=[mail()])
     newer, known = await answer(engine), await answer(engine)
-    both = [asyncio.create_task(watched(engine, run)) for run in (newer, known)]
-    await asyncio.sleep(0)
+    watching = [engine.watch(run.id) for run in (newer, known)]
+    for each in watching:
+        # Both have read what there is before the newer version writes.
+        await anext(each)
+    both = [asyncio.create_task(_rest(each)) for each in watching]
     _append(tmp_path, newer, *NEWER[0])
     with pytest.raises(Draining, match="watch the run from another"):
         await both[0]
@@ -82,12 +87,11 @@ async def test_what_its_tool_did_here_is_left_to_be_found_out_as_after_a_crash(l
     slow = HeldTool("send_mail", side_effect=True, repeat="keyed")
     engine = await lab.engine(call("send_mail", TO_BOB), tools=[slow], rules=[Rule("allow")])
     run = await ask(engine)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         await slow.began.wait()
-        _append(tmp_path, run, *NEWER[1])
-        slow.let_go.set()
-        while _is_driven(engine, run):
-            await asyncio.sleep(0.01)
+    _append(tmp_path, run, *NEWER[1])
+    slow.let_go.set()
+    await until(lambda: not _is_driven(engine, run))
     assert [row[1] for row in _rows(tmp_path, run)][-2:] == ["ActionStarted", "RunClaimed"]
 
 
@@ -99,15 +103,19 @@ async def test_a_thread_with_words_of_a_newer_kind_is_not_spoken_in(lab: Lab, tm
     engine = await lab.engine(reply("Other."))
     run = await ask(engine, "and?", thread_id=first.thread_id)
     assert (await answer(engine, "elsewhere")).text == "Other."
-    async with asyncio.timeout(5):
-        while _is_driven(engine, run):
-            await asyncio.sleep(0.01)
+    await until(lambda: not _is_driven(engine, run))
     # Begun by us, but not failed: a newer process asks the model.
     assert await kinds(engine, run) == ["RunStarted", "RunClaimed", "ModelCalled"]
     with pytest.raises(TooNew, match="hologram"):
         await engine.recover(run.id)
     assert (await engine.queries.run(run.id)).version == 3
     await settle_nothing(engine, run)
+
+
+async def _rest(watching: AsyncIterator[Item]) -> list[Item]:
+    """What a watcher still sees until the run has ended."""
+    async with asyncio.timeout(HANG_SECONDS):
+        return [item async for item in watching]
 
 
 async def settle_nothing(engine: Any, run: Run) -> None:

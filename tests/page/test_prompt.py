@@ -128,16 +128,16 @@ def test_there_are_more_than_a_hundred_injections():
     assert len(set(INJECTIONS)) > 100 and len(TEXTS) > 100
 
 
-@pytest.mark.parametrize("injection", INJECTIONS, ids=range(len(INJECTIONS)))
-def test_no_injection_gets_out_of_the_fence(injection: str):
-    # Whoever knows how the mark is made tries with the mark of the page as it was before.
+def test_no_injection_gets_out_of_the_fence():
+    # Somebody who knows how the mark is made tries with the mark of the page as it was before.
     mark = re.findall(r"<page-data-(\w+)>", system_prompt(poisoned("x"), ACTIONS))[0]
-    check(system_prompt(poisoned(injection.replace("{mark}", mark)), ACTIONS), "CANARY")
+    for injection in INJECTIONS:
+        check(system_prompt(poisoned(injection.replace("{mark}", mark)), ACTIONS), "CANARY")
 
 
-@pytest.mark.parametrize("number", range(len(TEXTS)))
-def test_nothing_of_a_hundred_orders_gets_out_of_the_fence(number: int):
-    check(system_prompt(poisoned(TEXTS[number].text), ACTIONS), "CALL ")
+def test_nothing_of_a_hundred_orders_gets_out_of_the_fence():
+    for order in TEXTS:
+        check(system_prompt(poisoned(order.text), ACTIONS), "CALL ")
 
 
 def test_a_mark_that_occurs_in_the_text_is_not_taken():

@@ -105,7 +105,7 @@ async def test_behind_a_proxy_a_page_is_where_its_visitor_sees_it(tmp_path: Path
 
 
 async def test_strangers_are_counted_where_they_come_from_and_not_by_the_proxy(tmp_path: Path):
-    near: dict[str, Any] = {"trusted_proxies": ("127.0.0.1",), "burst": 2, "requests_per_minute": 1}
+    near: dict[str, Any] = {"trusted_proxies": ("127.0.0.1",), "burst": 2, "requests_per_minute": 0.001}
     async with page_site(tmp_path, ScriptedProvider(), **near) as site:
 
         async def asked(*told: str) -> int:

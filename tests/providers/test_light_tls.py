@@ -1,15 +1,21 @@
 """The light HTTP client over TLS: whom it trusts."""
 
 import asyncio
+import shutil
 import ssl
 import subprocess
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ModelError
 from pollux.providers.light import LightHttp
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl is not installed (apt-get install openssl)"
+)
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -22,7 +28,7 @@ async def http() -> AsyncGenerator[LightHttp]:
 
 
 async def get(http: LightHttp, url: str) -> bytes:
-    async with http.get(url, {}, idle=2, total=5) as response:
+    async with http.get(url, {}, idle=HANG_SECONDS, total=HANG_SECONDS) as response:
         return await response.read_all()
 
 

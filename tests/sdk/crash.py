@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from tests.crash.lab import STRACE
 from tests.crash.outside import CLASSES, Fault, Outside
 from tests.crash.worker import NO_ARGUMENTS, PR_SET_PTRACER, PR_SET_PTRACER_ANY, Job, faulty_store
+from tests.waiting import HANG_SECONDS, block_until
 
 from pollux import Agent, Reconciled, ToolContext, tool
 from pollux.core.errors import NotFound, SessionNotFound
@@ -30,8 +30,9 @@ from pollux.engine.ports import Store
 from pollux.sdk.result import Result, RunFailed
 from pollux.testing import Answer, call, calls, reply, scripted
 
-PATIENCE = 45.0
+PATIENCE = 2 * HANG_SECONDS
 SYNCS = "fsync,fdatasync"
+HARMLESS = "getppid"
 
 
 def mail_tool(outbox: Path, *, deadly: bool = False):
@@ -57,7 +58,7 @@ def run_and_kill(cwd: Path, outbox: Path) -> str:
         [sys.executable, "-m", "tests.sdk.crash", str(cwd), str(outbox)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert found.returncode == -signal.SIGKILL, found.stderr
@@ -215,23 +216,26 @@ def _work(script: Script) -> None:
     for name in ("HOME", "POLLUX_HOME"):
         os.environ[name] = str(script.directory / "home")
     if script.sync:
-        _be_traced(script.sync)
+        _be_traced(script.sync, script.directory)
     asyncio.run(asyncio.wait_for(script.run(), PATIENCE))
 
 
-def _be_traced(number: int) -> None:
+def _be_traced(number: int, directory: Path) -> None:
     """From here on the n-th sync is the last thing that this process does."""
     assert STRACE is not None
     ctypes.CDLL(None).prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0)
     inject = f"inject={SYNCS}:signal=SIGKILL:when={number}"
-    command = [STRACE, "-f", "-qq", "-o", os.devnull, "-e", f"trace={SYNCS}", "-e", inject, "-p", str(os.getpid())]
-    tracer = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    until = time.monotonic() + PATIENCE
-    while "TracerPid:\t0\n" in Path("/proc/self/status").read_text():
-        assert tracer.poll() is None and time.monotonic() < until, "nobody came to trace this process"
-        time.sleep(0.002)
-    # Attached is not yet armed.
-    time.sleep(0.005)
+    seen = directory / "traced"
+    words = ["-f", "-qq", "-o", str(seen), "-e", f"trace={SYNCS},{HARMLESS}", "-e", inject, "-p", str(os.getpid())]
+    tracer = subprocess.Popen([STRACE, *words], stdin=subprocess.DEVNULL)
+
+    def is_armed() -> bool:
+        assert tracer.poll() is None, "nobody came to trace this process"
+        os.getppid()
+        return seen.exists() and HARMLESS in seen.read_text()
+
+    # Attached is not yet armed. From the first call on that it has seen, it sees them all.
+    block_until(is_armed)
 
 
 # It forks a process for each script, so that many can be killed in little time. What a script imports is imported there

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
+from tests.waiting import HANG_SECONDS
 
 from pollux import Agent, Edit, Reject, RunFailed, SessionContext, SessionNotFound, ValidationError, tool
 from pollux.bootstrap import memory_store
@@ -115,10 +116,12 @@ async def test_closing_an_agent_that_resumes_stops_what_it_resumed(bench: Bench)
 
 
 def test_threads_that_block_on_one_agent_share_one_event_loop(bench: Bench):
+    # Another test's agent may still be open.
+    before = set(threading.enumerate())
     agent, ready, outcomes = bench.agent(*[reply("Hi.")] * 8), threading.Barrier(8), list[str]()
 
     def ask() -> None:
-        ready.wait(5)
+        ready.wait(HANG_SECONDS)
         try:
             outcomes.append(agent.send_sync("Hello").text)
         except ThreadBusy:
@@ -128,10 +131,10 @@ def test_threads_that_block_on_one_agent_share_one_event_loop(bench: Bench):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(HANG_SECONDS)
     agent.close()
     assert len(outcomes) == 8 and set(outcomes) <= {"Hi.", "busy"}
-    assert "pollux-agent" not in [thread.name for thread in threading.enumerate()]
+    assert "pollux-agent" not in [thread.name for thread in set(threading.enumerate()) - before]
 
 
 # Whoever writes into what they are shown.
@@ -260,7 +263,7 @@ async def test_a_host_that_does_not_let_go_does_not_hold_up_a_stop(bench: Bench)
         task = asyncio.create_task(agent.send("Mail Bob"))
         await began.wait()
         task.cancel()
-        done, _ = await asyncio.wait({task}, timeout=10)
+        done, _ = await asyncio.wait({task}, timeout=HANG_SECONDS)
         let_go.set()
         assert done and task.cancelled()
         assert (await agent.send("Still there?")).text == "Here."
@@ -466,14 +469,6 @@ async def test_two_that_cancel_one_run_both_wait_until_it_has_ended(bench: Bench
 # Not mended yet.
 
 
-def bounded(work: Callable[[], Any], seconds: float = 3.0) -> Any:
-    async def inside() -> Any:
-        async with asyncio.timeout(seconds):
-            return await work()
-
-    return inside()
-
-
 @tool
 async def give_up() -> str:
     """Give up."""
@@ -493,7 +488,8 @@ async def cancel_itself() -> str:
 @pytest.mark.parametrize("mine", [give_up, cancel_itself])
 async def test_a_tool_that_ends_its_own_task_has_failed(bench: Bench, mine: Any):
     async with bench.agent(call(mine.spec.name), reply("It failed."), tools=[mine], store="memory") as agent:
-        assert (await bounded(lambda: agent.send("Go"))).text == "It failed."
+        async with asyncio.timeout(HANG_SECONDS):
+            assert (await agent.send("Go")).text == "It failed."
 
 
 async def test_a_fork_never_splits_a_call_from_its_answer(bench: Bench):

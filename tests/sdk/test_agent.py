@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
+from tests.waiting import HANG_SECONDS
 
 import pollux
 from pollux import (
@@ -286,7 +287,7 @@ async def test_calls_of_one_turn_run_side_by_side(bench: Bench):
         return "met"
 
     async with bench.agent(calls(("meet", {}), ("meet", {})), reply("ok"), tools=[meet]) as agent:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             result = await agent.send("?")
     assert [use.result for use in result.tool_calls] == ["met", "met"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
+from tests.waiting import HANG_SECONDS
 
 from pollux import Approve, Edit, Reject, Rule, RunFailed, ValidationError, tool
 from pollux.core.errors import Misfit, NotFound, ThreadBusy
@@ -189,7 +190,7 @@ async def test_several_questions_of_one_turn_are_asked_side_by_side(bench: Bench
 
     step = calls(("send", {"to": "a@example.com"}), ("send", {"to": "b@example.com"}))
     async with bench.agent(step, reply("One of two."), tools=[send], on_approval=on_approval) as agent:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             result = await agent.send("Mail both")
     assert (result.text, SENT) == ("One of two.", ["a@example.com"])
 
@@ -293,7 +294,7 @@ async def test_a_question_runs_out_when_its_time_has_come(bench: Bench):
     async with bench.agent(SEND, reply("Too late."), **options) as agent:
         result = await agent.send("Mail Bob")
         clock.advance(24 * 3600 + 1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             assert ((await agent.resume()).text, SENT) == ("Too late.", [])
         with pytest.raises(Misfit, match="expired"):
             await agent.answer(result.approvals[0], True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.sdk.conftest import Bench
+from tests.waiting import HANG_SECONDS, until
 
 from pollux import Rule, RunFailed, SessionContext, files, shell, tool
 from pollux.sdk.events import ApprovalRequired
@@ -131,7 +132,7 @@ async def test_tool_sets_may_be_named(bench: Bench):
 
 
 async def test_a_tool_set_takes_its_options(bench: Bench):
-    steps = [call("shell", {"command": "sleep 30"}), reply("ok")]
+    steps = [call("shell", {"command": "sleep 1000"}), reply("ok")]
     async with bench.agent(*steps, tools=[shell(timeout=0.2)], policy=Rule("allow", "shell")) as agent:
         found = (await agent.send("?")).tool_calls[0].result
     assert found["exit_code"] == 124 and "error" in found
@@ -146,14 +147,12 @@ async def test_cancelling_ends_every_process_of_a_command(bench: Bench):
     line = f"setsid sleep {mark} & trap '' TERM; touch began; sleep 1000.{os.getpid()}"
     async with bench.agent(call("shell", {"command": line}), tools=[shell], policy="allow_all") as agent:
         task = asyncio.create_task(agent.send("?"))
-        async with asyncio.timeout(10):
-            while not (bench.cwd / "began").exists():
-                await asyncio.sleep(0.05)
-            assert await agent.cancel()
+        await until((bench.cwd / "began").exists)
+        assert await agent.cancel()
+        async with asyncio.timeout(HANG_SECONDS):
             with pytest.raises(RunFailed):
                 await task
-            while marked(mark):
-                await asyncio.sleep(0.05)
+        await until(lambda: not marked(mark))
 
 
 def marked(mark: str) -> list[str]:

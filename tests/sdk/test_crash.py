@@ -15,13 +15,13 @@ import pytest
 from tests.crash.lab import STRACE
 from tests.crash.outside import CLASSES, Fault, Point
 from tests.sdk.crash import Script, log_of, run_process, told_by
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.messages import Message, ToolResult
 
 POINTS: tuple[Point, ...] = ("commit:before", "commit:after", "effect:before", "effect:after")
 FIRST_KILLS: tuple[tuple[Point, int], ...] = (("commit:after", 2), ("effect:before", 1), ("effect:after", 1))
 STORIES = (*CLASSES, "keyed+checkable+repeatable;checkable+keyed", "once+keyed;once")
-RESTART_SECONDS = 30.0
 
 Spoil = Callable[[Script, int], Script]
 """The script with the n-th fault of some kind."""
@@ -148,7 +148,7 @@ def at_sync(script: Script, number: int) -> Script:
 
 def go_on(script: Script) -> Findings:
     """Run it once more, unharmed, and look."""
-    asyncio.run(asyncio.wait_for(script.run(), RESTART_SECONDS))
+    asyncio.run(asyncio.wait_for(script.run(), HANG_SECONDS))
     return judge(script)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.sdk.conftest import Bench
+from tests.waiting import HANG_SECONDS
 
 from pollux import Agent, RunFailed, ToolContext, tool
 from pollux.core.errors import ThreadBusy
@@ -45,7 +46,7 @@ async def test_breaking_out_stops_the_tools_and_the_next_prompt_is_answered(benc
         async for event in agent.send_stream("Wait"):
             if event.type == "tool_call_request":
                 break
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             assert (await agent.send("Still there?")).text == "Here."
 
 
@@ -86,7 +87,7 @@ async def test_a_task_cancelled_at_any_moment_leaves_a_session_that_goes_on(benc
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(HANG_SECONDS):
                 assert (await agent.send("Still there?")).text == "Here."
 
 

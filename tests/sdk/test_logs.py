@@ -10,6 +10,7 @@ from contextvars import copy_context
 from typing import Any, cast
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ValidationError
 from pollux.core.redact import MASK, Secret
@@ -433,5 +434,7 @@ assert logging.getLogger().handlers == [] and logging.getLogger().level == loggi
 
 
 def test_with_everything_silent_nothing_reaches_standard_error_in_a_bare_process():
-    done = subprocess.run([sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT], capture_output=True, text=True, timeout=2 * HANG_SECONDS
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

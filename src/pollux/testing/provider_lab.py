@@ -45,8 +45,8 @@ class ProviderLab:
     def request(self, *said: str | Message, fault: str = "", **settings: Any) -> ModelRequest:
         """A request of these messages, answered with this fault. Where silence is the fault, it is soon given up."""
         messages = [user(one) if isinstance(one, str) else one for one in said]
-        idle = 0.3 if fault.startswith(("idle", "silent")) else 5.0
-        waits: dict[str, Any] = {"idle_seconds": idle, "total_seconds": 10.0}
+        idle = 1.0 if fault.startswith(("idle", "silent")) else 30.0
+        waits: dict[str, Any] = {"idle_seconds": idle, "total_seconds": 60.0}
         model = f"{self.model}--{fault}" if fault else self.model
         return ModelRequest(model, Turns(messages), **(waits | settings))
 
@@ -86,9 +86,9 @@ class Answered:
 
 
 async def ask(provider: Provider, request: ModelRequest) -> Answered:
-    """Take in a whole answer, within ten seconds, whatever becomes of it."""
+    """Take in a whole answer, within a minute, whatever becomes of it."""
     events: list[ModelEvent] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         try:
             stream = cast("AsyncGenerator[ModelEvent]", provider.stream(request))
             async with aclosing(stream):

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from tests.cli.fakes import Request, Respond, head, serving
-from tests.cli.programs import FORMATS, POLLUX, Ended, Place, Warm, abreast, keys
+from tests.cli.programs import FORMATS, PATIENCE, POLLUX, Ended, Place, Warm, abreast, keys
 
 from pollux.emulator import Emulator
 
@@ -245,15 +245,15 @@ class CommandLineSuite:
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_a_signal_ends_the_run_with_its_last_line(self, here: Place, number: signal.Signals):
-        words = ("count to 50", "--model", f"{self.provider.model}--slow-every200", "--output-format", "stream-json")
+        words = ("count to 3000", "--model", f"{self.provider.model}--slow-every100", "--output-format", "stream-json")
         with subprocess.Popen(
             [*POLLUX, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=here.cwd, env=here.environ
         ) as process:
             assert process.stdout is not None
             first = process.stdout.readline()
             process.send_signal(number)
-            rest, talk = process.communicate(timeout=30)
-        ended = Ended(words, process.returncode, first + rest, talk, 0)
+            rest, talk = process.communicate(timeout=PATIENCE)
+        ended = Ended(words, process.returncode, first + rest, talk)
         assert (ended.code, ended.last("stream-json")["code"]) == (128 + number, "cancelled")
         assert [line["type"] for line in ended.lines("stream-json")].count("error") == 1
         assert "Traceback" not in ended.talk
@@ -267,7 +267,7 @@ def _relay(url: str, trouble: str) -> Respond:
         if request.method == "GET":
             _spoil(trouble, connection)
             return
-        upstream = http.client.HTTPConnection(target, timeout=30)
+        upstream = http.client.HTTPConnection(target, timeout=PATIENCE)
         try:
             headers = {"content-type": "application/json", "x-goog-api-key": "k", "authorization": "Bearer k"}
             versions = {"x-api-key": "k", "anthropic-version": "2023-06-01"} if "/messages" in request.path else {}

@@ -78,10 +78,10 @@ def test_what_the_tool_does_not_know_is_refused():
 
 
 @pytest.mark.parametrize("written", [address for address, _ in BAD if address.strip()])
-@pytest.mark.parametrize("field", ["to", "cc", "bcc"])
-def test_a_bad_address_is_refused_in_every_list(field: str, written: str):
-    with pytest.raises(ValidationError):
-        mail.prepare({**MAIL, field: ["ada@example.com", written]})
+def test_a_bad_address_is_refused_in_every_list(written: str):
+    for field in ("to", "cc", "bcc"):
+        with pytest.raises(ValidationError):
+            mail.prepare({**MAIL, field: ["ada@example.com", written]})
 
 
 @pytest.mark.parametrize("given", [{"a": 1}, 5, True, [["bob@example.com"]], [5], [None], {"email": "bob@example.com"}])
@@ -118,15 +118,15 @@ def test_nearly_all_injections_are_refused_and_plain_texts_that_look_like_some_a
     assert not [text for text in accepted if not text.replace("\u200d", "").isprintable()]
 
 
-@pytest.mark.parametrize("field", ["to", "cc", "bcc"])
 @pytest.mark.parametrize("tail", TAILS)
-def test_an_injection_after_an_address_is_refused_or_nothing_but_space(field: str, tail: str):
-    given: Args = {**MAIL, "to": [], field: f"eve@example.com{tail}"}
-    try:
-        assert mail.subjects(mail.prepare(given)) == {"eve@example.com"}
-        assert tail == " "
-    except ValidationError:
-        pass
+def test_an_injection_after_an_address_is_refused_or_nothing_but_space(tail: str):
+    for field in ("to", "cc", "bcc"):
+        given: Args = {**MAIL, "to": [], field: f"eve@example.com{tail}"}
+        try:
+            assert mail.subjects(mail.prepare(given)) == {"eve@example.com"}
+            assert tail == " "
+        except ValidationError:
+            pass
 
 
 @pytest.mark.parametrize("thread", [*THREADS, 18, ["18c2"]])
