@@ -133,6 +133,7 @@ soak: $(READY) ## The large version of every promise; takes long
 	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
 	for suite in core paths commands; do $(BIN)/python scripts/mutation.py $$suite; done
 	@scripts/run-marked soak
+	POLLUX_TEST_ORDER=$${POLLUX_TEST_ORDER:-$$RANDOM} scripts/run-marked "not slow and not soak and not interop" -n 3
 
 .PHONY: docs-reference
 docs-reference: $(READY) ## Regenerate docs/reference from the source

@@ -98,7 +98,11 @@ def rest(more: list[str]) -> list[Part]:
             ],
             "make test-rest",
         ),
-        Part("tests with processes, browsers and PostgreSQL", [[*PYTEST, "-m", chosen, *more, *elsewhere]], "make test-rest"),
+        Part(
+            "tests with processes, browsers and PostgreSQL",
+            [[*PYTEST, "-m", chosen, *more, *elsewhere]],
+            "make test-rest",
+        ),
     ]
 
 
