@@ -1,4 +1,4 @@
-"""Hold the branch coverage of each package to its threshold. Reads .coverage, as `make test` leaves it."""
+"""Hold the branch coverage of each package to its threshold. Reads .coverage, as `make test-rest` leaves it."""
 
 import json
 import subprocess

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from inspect import isawaitable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ async def until(probe: Callable[[], T | Awaitable[T]], *, seconds: float = HANG_
     async with asyncio.timeout(seconds):
         while True:
             found = probe()
-            result: T = await found if isawaitable(found) else found
+            result = cast("T", await found if isawaitable(found) else found)
             if result:
                 return result
             await asyncio.sleep(POLL_SECONDS)

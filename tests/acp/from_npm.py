@@ -18,7 +18,7 @@ def installed(package: str, version: str) -> Path:
     place = Path(sys.prefix) / "interop" / f"{package.removeprefix('@').replace('/', '-')}-{version}"
     if place.exists():
         return place
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
+    npm = shutil.which("npm") or pytest.skip("npm is not installed (apt-get install npm)")
     place.parent.mkdir(parents=True, exist_ok=True)
     # Made whole under another name: an installation that was broken off, or is still at it, is not taken for one.
     with TemporaryDirectory(dir=place.parent) as kept:

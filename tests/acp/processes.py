@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.tools.shell.living import eventually
+from tests.waiting import HANG_SECONDS, until
 
 REPOSITORY: Final = Path(__file__).parents[2]
 
@@ -21,10 +21,14 @@ class Us:
         self._said = said
         self._heard = 0
 
-    async def hear(self, *, seconds: float = 30) -> list[Any]:
+    @property
+    def has_news(self) -> bool:
+        return self._said.read_bytes().count(b"\n") > self._heard
+
+    async def hear(self, *, seconds: float = HANG_SECONDS) -> list[Any]:
         """What it says next."""
+        await until(lambda: self.has_news, seconds=seconds)
         self._heard += 1
-        await eventually(lambda: self._said.read_bytes().count(b"\n") >= self._heard, seconds=seconds)
         return json.loads(self._said.read_bytes().splitlines()[self._heard - 1])
 
 

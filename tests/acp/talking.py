@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tests.waiting import HANG_SECONDS, until
+
 from pollux.acp import (
     AgentCommand,
     AgentFailed,
@@ -104,7 +106,7 @@ async def talk(
     *words: str, client: Notes | None = None, env: Mapping[str, str] | None = None, **options: Any
 ) -> Answer:
     """With a scripted agent. Whatever happens, it happens within a minute."""
-    settings: dict[str, Any] = {"prompt": "hi", "capabilities": ALL, "timeout": 30.0}
+    settings: dict[str, Any] = {"prompt": "hi", "capabilities": ALL, "timeout": HANG_SECONDS}
     async with asyncio.timeout(60):
         return await converse(scripted(*words, env=env), client=client or Notes(), **(settings | options))
 
@@ -125,3 +127,8 @@ def heard(log: Path) -> list[dict[str, Any]]:
 
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
+
+
+async def all_closed(before: int) -> None:
+    """Wait until no more is open than there was."""
+    await until(lambda: descriptors() <= before)

@@ -26,7 +26,7 @@ OLDEST_NODE: Final = 22
 @pytest.fixture(scope="module")
 def program() -> Path:
     """Installed once into the virtual environment, where Node is new enough. Skips elsewhere, and says why."""
-    node = shutil.which("node") or pytest.skip("node is not installed")
+    node = shutil.which("node") or pytest.skip("node is not installed (apt-get install nodejs)")
     told = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
     if int(re.sub(r"^v(\d+)\..*", r"\1", told.strip())) < OLDEST_NODE:
         pytest.skip(f"claude-agent-acp needs Node {OLDEST_NODE} or newer, found {told.strip()}")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.acp.agents.recorded import OPENS, Entry, around_prompt, method_of, stretches
 from tests.acp.talking import AGENTS, ALL, Notes
+from tests.waiting import HANG_SECONDS
 
 from pollux.acp import AgentCommand, AgentFailed, Answer, Decision, Limits, PermissionRequest, converse
 
@@ -29,7 +30,7 @@ async def test_a_recorded_prompt_has_the_recorded_answer(name: str, number: int)
     call = asyncio.create_task(talked(TRAFFIC / name, number, opened, client))
     if any(entry["msg"].get("method") == "session/cancel" for entry in stretch):
         # As soon as it is at work.
-        await asyncio.wait_for(client.started.wait(), 20)
+        await asyncio.wait_for(client.started.wait(), HANG_SECONDS)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -72,14 +73,14 @@ async def talked(path: Path, number: int, opened: list[Entry], client: Notes) ->
     command = AgentCommand((sys.executable, str(AGENTS / "recorded.py"), str(path), str(number)), {}, "/")
     params = opened[0]["msg"]["params"]
     assert method_of(opened) in OPENS
-    limits = Limits(replay_quiet_seconds=0.2)
+    limits = Limits(replay_quiet_seconds=0.3)
     return await converse(
         command,
         prompt="hi",
         client=client,
         capabilities=ALL,
         load=params.get("sessionId"),
-        timeout=20,
+        timeout=HANG_SECONDS,
         limits=limits,
     )
 

@@ -1,5 +1,6 @@
 """Every message of ours is one of the protocol's own schema, and one that its SDK's models read."""
 
+import asyncio
 import json
 from functools import cache
 from pathlib import Path
@@ -7,7 +8,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.acp.talking import Notes, failure, heard, talk
+from tests.acp.talking import Notes, heard, talk
+from tests.waiting import HANG_SECONDS
 
 from pollux.acp import Limits
 
@@ -90,5 +92,10 @@ async def said(place: Path) -> list[dict[str, Any]]:
     logs = [place / name for name in ("new", "load", "cancel")]
     await talk("echo", env={"HEARD": str(logs[0])}, mcp_servers=SERVERS, system="Be brief.")
     await talk("loads", env={"HEARD": str(logs[1])}, load="old", limits=Limits(replay_quiet_seconds=0.1))
-    await failure("waits_for_permission", env={"HEARD": str(logs[2])}, client=Notes(decision=None), timeout=1)
+    client = Notes(decision=None)
+    call = asyncio.create_task(talk("waits_for_permission", env={"HEARD": str(logs[2])}, client=client))
+    await asyncio.wait_for(client.asked.wait(), HANG_SECONDS)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
     return [message for log in logs for message in heard(log)]

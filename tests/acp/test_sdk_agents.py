@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 from tests.acp.from_npm import installed
 from tests.acp.talking import AGENTS, ALL, Notes
+from tests.waiting import HANG_SECONDS
 
 from pollux.acp import AgentCommand, Answer, Decision, ToolCallSeen, converse
 
@@ -29,7 +30,9 @@ async def test_an_agent_made_with_the_python_sdk_gets_all_that_it_was_granted():
     client = Notes()
     command = AgentCommand((sys.executable, str(AGENTS / "with_sdk.py")), {}, "/")
     servers = [{"name": "m", "command": "/bin/m", "args": list[str](), "env": list[str]()}]
-    answer = await converse(command, prompt="hi", client=client, capabilities=ALL, mcp_servers=servers, timeout=30)
+    answer = await converse(
+        command, prompt="hi", client=client, capabilities=ALL, mcp_servers=servers, timeout=HANG_SECONDS
+    )
     assert json.loads(answer.text) == {
         "servers": ["m"], "allowed": True, "read": "written", "output": "out", "ended": "SIGTERM",
     }  # fmt: skip
@@ -41,7 +44,7 @@ async def test_an_agent_made_with_the_python_sdk_gets_all_that_it_was_granted():
 async def test_the_typescript_sdk_s_example_agent_is_allowed_refused_and_cancelled():
     allowed, rejected, stopped = Notes("allow_once"), Notes("reject_once"), Notes(decision=None)
     calls = [asyncio.create_task(example(client)) for client in (allowed, rejected, stopped)]
-    await asyncio.wait_for(stopped.asked.wait(), 30)
+    await asyncio.wait_for(stopped.asked.wait(), HANG_SECONDS)
     calls[2].cancel()
     yes, no, cancelled = await asyncio.gather(*calls, return_exceptions=True)
     assert isinstance(yes, Answer) and isinstance(no, Answer)

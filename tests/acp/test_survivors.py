@@ -1,6 +1,7 @@
 """No agent outlives its conversation, however that ends and whatever it does to stay. `-s` prints the figures."""
 
 import contextlib
+import shlex
 import signal
 import sys
 import time
@@ -11,14 +12,18 @@ from pathlib import Path
 import pytest
 from tests.acp.processes import Us, running
 from tests.acp.talking import AGENTS
-from tests.tools.shell.living import eventually, living, new_mark, sleepers
+from tests.tools.shell.living import living, new_mark, sleepers
+from tests.waiting import HANG_SECONDS, until
 
-AGENT = f"{sys.executable} -I -S {AGENTS / 'scripted.py'}"
+# By variables: a path may hold what a shell would split.
+NAMES = f"PYTHON={shlex.quote(sys.executable)} SCRIPT={shlex.quote(str(AGENTS / 'scripted.py'))}"
+AGENT = '"$PYTHON" -I -S "$SCRIPT"'
+QUOTED = AGENT.replace('"', r"\"")
 
 # What starts the agent, and how many sleepers there are when all are up. The agent itself talks, and hangs.
 SHAPES = {
     "the agent alone": (f"exec {AGENT} hangs prompt", 0),
-    "a wrapper of a wrapper": (f"sh -c 'sh -c \"sleep 1000 & {AGENT} hangs prompt; wait\"; wait'; wait", 1),
+    "a wrapper of a wrapper": (f"sh -c 'sh -c \"sleep 1000 & {QUOTED} hangs prompt; wait\"; wait'; wait", 1),
     "a server in its own session": (f"setsid sleep 1000 & exec {AGENT} hangs prompt", 1),
     "a daemon that forked twice": (f"(setsid sh -c 'sleep 1000 & sleep 1000 &' &); exec {AGENT} hangs prompt", 2),
     "one that ignores TERM, and its child": (f"trap '' TERM HUP INT; sleep 1000 & exec {AGENT} stubborn", 2),
@@ -49,10 +54,16 @@ async def test_no_agent_survives_a_cancelled_conversation(tmp_path: Path):
 
 
 async def test_no_agent_survives_a_time_out(tmp_path: Path):
-    async with all_shapes(tmp_path, timeout=6) as (us, marks):
-        began = time.monotonic()
-        assert await us.hear() == ["ended", *["timeout"] * len(SHAPES)]
-        assert_alone(marks, began, "time-out")
+    for seconds in (6, 25):
+        async with all_shapes(tmp_path, timeout=seconds) as (us, marks):
+            # Where the time is over before all are up, the machine is slow, and they get longer.
+            is_up = not us.has_news
+            began = time.monotonic()
+            assert await us.hear(seconds=seconds + HANG_SECONDS) == ["ended", *["timeout"] * len(SHAPES)]
+            assert_alone(marks, began, "time-out")
+        if is_up:
+            return
+    raise AssertionError("they were never all up")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
@@ -62,7 +73,7 @@ async def test_no_agent_survives_our_own_death(tmp_path: Path, number: signal.Si
         us.process.send_signal(number)
         for mark in marks.values():
             with contextlib.suppress(TimeoutError):
-                await eventually(lambda mark=mark: not living(mark))
+                await until(lambda mark=mark: not living(mark))
         assert_alone(marks, began, f"{number.name} to us")
 
 
@@ -71,17 +82,16 @@ def assert_alone(marks: dict[str, str], began: float, what: str) -> None:
     left = {shape: living(mark) for shape, mark in marks.items() if living(mark)}
     print(f"{what}: {len(left)} of {len(SHAPES)} agents left somebody behind, after {taken:.2f} s")
     assert left == {}
-    assert taken < 10
 
 
 @asynccontextmanager
 async def all_shapes(place: Path, timeout: float | None = None) -> AsyncGenerator[tuple[Us, dict[str, str]]]:
-    """One agent of each shape, all up."""
+    """One agent of each shape, all up, unless their time was over before that."""
     marks = {shape: new_mark() for shape in SHAPES}
-    agents = {mark: ["sh", "-c", f": {mark}; {SHAPES[shape][0]}"] for shape, mark in marks.items()}
+    agents = {mark: ["sh", "-c", f": {mark}; export {NAMES}; {SHAPES[shape][0]}"] for shape, mark in marks.items()}
     async with running(place / "said", agents, timeout=timeout) as us:
         for shape, mark in marks.items():
-            await eventually(lambda mark=mark, wanted=SHAPES[shape][1]: _is_up(mark, wanted), seconds=20)
+            await until(lambda mark=mark, wanted=SHAPES[shape][1]: _is_up(mark, wanted) or us.has_news)
         yield us, marks
 
 

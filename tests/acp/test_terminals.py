@@ -1,11 +1,11 @@
 """Commands as terminals of an agent."""
 
-import asyncio
 import os
 from pathlib import Path
 
 import pytest
-from tests.tools.shell.living import eventually, living, new_mark
+from tests.tools.shell.living import living, new_mark
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.acp import CommandTerminal, TerminalExit, TerminalOutput
 from pollux.core.errors import ValidationError
@@ -18,7 +18,7 @@ PATH = os.environ["PATH"]
 def terminal(*argv: str, limit: int | None = None) -> CommandTerminal:
     def run(on_output: OnOutput):
         env = {"PATH": PATH}
-        return run_process(argv, cwd=Path("/"), env=env, timeout=20, output_limit=10**6, on_output=on_output)
+        return run_process(argv, cwd=Path("/"), env=env, timeout=HANG_SECONDS, output_limit=10**6, on_output=on_output)
 
     return CommandTerminal(run, output_byte_limit=limit)
 
@@ -34,9 +34,11 @@ async def test_a_command_runs_by_itself_and_its_output_stays():
 async def test_output_can_be_looked_at_while_it_runs():
     mark = new_mark()
     each = terminal("sh", "-c", f": {mark}; echo now; sleep 1000")
-    async with asyncio.timeout(20):
-        while (await each.output()).text != "now\n":
-            await asyncio.sleep(0.01)
+
+    async def has_said_so() -> bool:
+        return (await each.output()).text == "now\n"
+
+    await until(has_said_so)
     assert (await each.output()).exit is None
     await each.kill()
     assert living(mark) == {}
@@ -73,4 +75,4 @@ async def test_a_terminal_that_is_released_at_once_leaves_nobody():
     mark = new_mark()
     each = terminal("sh", "-c", f": {mark}; sleep 1000")
     await each.release()
-    await eventually(lambda: not living(mark))
+    await until(lambda: not living(mark))

@@ -5,15 +5,17 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
+from tests.web.ports import held_port
+
 
 class Line:
     """Another address for the same server."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, port: int) -> None:
         self._port = urlsplit(url).port
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
-        self.port = 0
+        self.port = port
 
     @property
     def url(self) -> str:
@@ -21,7 +23,6 @@ class Line:
 
     async def mend(self) -> None:
         self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
 
     async def cut(self) -> None:
         """Whoever is on it hears nothing more, and nobody else gets through."""
@@ -48,9 +49,10 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @asynccontextmanager
 async def line_to(url: str) -> AsyncGenerator[Line]:
-    line = Line(url)
-    await line.mend()
-    try:
-        yield line
-    finally:
-        await line.cut()
+    with held_port() as port:
+        line = Line(url, port)
+        await line.mend()
+        try:
+            yield line
+        finally:
+            await line.cut()

@@ -17,6 +17,8 @@ def fill(folder: Path) -> None:
     choice = block("dropdown", "where", fixedOptions="Staging:staging, Production:prod")
     put = {
         "deploy": document(choice, script("go", "echo to {{ var.where }} by {{ var.who }}"), name="Deploy"),
+        # For those who trust it at once.
+        "trusted": document(choice, script("go", "echo to {{ var.where }} by {{ var.who }}"), name="Trusted"),
         "slow": document(script("wait", SLOW), name="Slow"),
         "fails": document(
             script("one", "echo one >> log"), script("two", "test -f there"), script("three", "echo three >> log"),

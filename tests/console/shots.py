@@ -11,8 +11,8 @@ from typing import Any
 from playwright.async_api import Browser, Page, expect
 from tests.console.acting import CONFIG
 from tests.console.lab import Lab, lab
-from tests.http.browsing import browser
 from tests.http.site import TOKENS
+from tests.web.shared_browser import launched
 
 from pollux.cli.demo.opened import opened
 
@@ -28,12 +28,12 @@ RUNBOOK = "runbooks/todo.atrb"
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as place:
-        async with opened(Path(place), port=0) as demo, browser() as chromium:
+        async with opened(Path(place), port=0) as demo, launched() as chromium:
             token = (demo.home / "token").read_text().strip()
             for colours in COLOURS:
                 await shoot(chromium, demo.url, token, PAGES, colours)
     with tempfile.TemporaryDirectory() as place:
-        async with lab(Path(place), config=CONFIG) as unsure:
+        async with launched() as chromium, lab(chromium, Path(place), config=CONFIG) as unsure:
             await lose(unsure)
             for colours in COLOURS:
                 await shoot(unsure.chromium, unsure.url, TOKENS["ada"], ("unknown",), colours)

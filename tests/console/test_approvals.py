@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, Route, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 from tests.console.acting import CONFIG
 from tests.console.lab import MAIL, PATIENT, Desk, Lab, lab
 from tests.http.browsing import needs_chromium
@@ -16,8 +16,9 @@ from tests.runbooks.http.site import asked, begun, ended, put
 from tests.runbooks.lab import document
 from tests.runbooks.test_foreign_agents import worker
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 PENDING = "/api/agent/approvals/pending"
 BOOK = (
@@ -26,13 +27,13 @@ BOOK = (
 )
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("approvals"), config=CONFIG) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("approvals"), config=CONFIG) as opened:
         yield opened
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def place(shared: Lab) -> AsyncGenerator[Lab]:
     """The same lab for each test, with nothing left to answer."""
     yield shared

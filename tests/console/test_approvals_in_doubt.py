@@ -8,25 +8,26 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Route, expect
+from playwright.async_api import Browser, Route, expect
 from tests.console.acting import CONFIG
 from tests.console.lab import PATIENT, Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.http.site import TOKENS
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 PENDING = "/api/agent/approvals/pending?limit=25"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("approvals"), config=CONFIG) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("approvals"), config=CONFIG) as opened:
         yield opened
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def place(shared: Lab) -> AsyncGenerator[Lab]:
     """The same lab for each test, with nothing left to answer."""
     yield shared

@@ -4,13 +4,14 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Route, expect
+from playwright.async_api import Browser, Route, expect
 from tests.console.lab import PATIENT, Desk, Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.http.site import TOKENS
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 PAGES = {
     "threads": "Conversations", "approvals": "Approvals", "unknown": "Unknown outcomes", "runs": "Runs",
@@ -19,9 +20,9 @@ PAGES = {
 }  # fmt: skip
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("console")) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("console")) as opened:
         yield opened
 
 

@@ -2,38 +2,62 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Generator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Browser, Locator, Route, expect
 from tests.console.lab import CONFIG, PATIENT, Desk, Lab, lab
 from tests.console.runbook_folder import fill
 from tests.http.browsing import needs_chromium
-from tests.runbooks.http.site import RUNS, asked, begun, ended, shown
+from tests.runbooks.http.site import RUNS, asked, begun, ended, seen, shown
+from tests.waiting import until
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
 pytest.importorskip("acp")
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 
 WHOLE = re.compile(r"^(tick\n)+last\n$")
 VALUES = {"where": "prod", "who": "ada"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
     path = tmp_path_factory.mktemp("runbooks")
     fill(path / "runbooks")
-    async with lab(path) as opened:
+    async with lab(chromium, path) as opened:
         yield opened
 
 
 def folder(place: Lab) -> Path:
     return place.home / "runbooks"
+
+
+@pytest.fixture
+def kept(place: Lab) -> Generator[Callable[[str], Path]]:
+    """Gives a file to change: whatever becomes of the test, the next one finds it as it was."""
+    before: dict[Path, str] = {}
+
+    def give(name: str) -> Path:
+        file = folder(place) / name
+        before[file] = file.read_text()
+        return file
+
+    yield give
+    for file, text in before.items():
+        file.write_text(text)
+
+
+@pytest.fixture(autouse=True)
+def tidied(place: Lab) -> None:
+    """Nothing is left of what earlier runs have made."""
+    for name in ("go", "log", "first", "second", "one.txt", "two.txt"):
+        (folder(place) / name).unlink(missing_ok=True)
 
 
 def card(desk: Desk, name: str) -> Locator:
@@ -125,12 +149,9 @@ async def test_output_is_shown_as_it_comes_without_colours_and_the_run_can_be_ca
 
 
 async def test_whoever_comes_late_sees_what_was_shown_and_since_when_it_runs(place: Lab):
-    (folder(place) / "go").unlink(missing_ok=True)
     run = await begun(place.ada, "slow.atrb")
     async with place.desk() as desk:
-        async with asyncio.timeout(20):
-            while (await shown(place.ada, run["runId"]))["blocks"][0]["startedAt"] is None:
-                await asyncio.sleep(0.02)
+        await seen(place.ada, run["runId"], lambda run: run["blocks"][0]["startedAt"] is not None)
         await desk.open(f"runbooks/runs/{run['runId']}")
         await expect(card(desk, "wait").get_by_label("Output of wait")).to_have_text(
             re.compile(r"^(tick\n)+$"), timeout=PATIENT
@@ -140,7 +161,7 @@ async def test_whoever_comes_late_sees_what_was_shown_and_since_when_it_runs(pla
 
 
 async def test_a_value_that_was_missing_is_asked_for_where_the_run_stopped(place: Lab):
-    run = await ended(place.ada, (await begun(place.ada, "deploy.atrb", variables={"where": "prod"}))["runId"])
+    run = await ended(place.ada, (await begun(place.ada, "trusted.atrb", variables={"where": "prod"}))["runId"])
     async with place.desk() as desk:
         await desk.open(f"runbooks/runs/{run['runId']}")
         form = desk.page.get_by_role("form", name="Values to go on with")
@@ -149,7 +170,7 @@ async def test_a_value_that_was_missing_is_asked_for_where_the_run_stopped(place
         await form.get_by_label("who", exact=True).fill("grace")
         await form.get_by_role("button", name="Go on").click()
         await expect(card(desk, "go")).to_contain_text("to prod by grace", timeout=PATIENT)
-        await desk.sees("Deploy: 2 blocks done.")
+        await desk.sees("Trusted: 2 blocks done.")
 
 
 async def test_a_broken_stream_is_taken_up_again_and_nothing_shown_is_lost(place: Lab):
@@ -164,9 +185,7 @@ async def test_a_broken_stream_is_taken_up_again_and_nothing_shown_is_lost(place
         await runs(desk, "slow.atrb")
         # What was put out meanwhile was told to nobody. What counts is in the result.
         await expect(card(desk, "wait")).to_contain_text("is running", timeout=PATIENT)
-        async with asyncio.timeout(20):
-            while len(broken) < 2:
-                await asyncio.sleep(0.02)
+        await until(lambda: len(broken) >= 2)
         (folder(place) / "go").touch()
         await expect(card(desk, "wait").get_by_label("Output of wait")).to_have_text(WHOLE, timeout=PATIENT)
         await desk.sees("Slow: 1 block done.")
@@ -190,7 +209,6 @@ async def test_without_trust_every_block_is_asked_about_in_the_page(place: Lab):
 
 async def test_what_failed_is_tried_again_or_passed_over_and_the_goes_are_kept_apart(place: Lab):
     log = folder(place) / "log"
-    log.unlink(missing_ok=True)
     async with place.desk() as desk:
         await runs(desk, "fails.atrb")
         await desk.page.get_by_role("button", name="Try two again").click(timeout=PATIENT)
@@ -239,8 +257,6 @@ async def test_agents_questions_come_forward_and_escape_puts_one_back_unanswered
 
 
 async def test_a_tool_is_allowed_from_now_on_and_a_double_click_answers_one_question(place: Lab):
-    for name in ("one.txt", "two.txt"):
-        (folder(place) / name).unlink(missing_ok=True)
     async with place.desk() as desk:
         await runs(desk, "asks.atrb")
         dialog = desk.page.get_by_role("dialog")
@@ -254,8 +270,6 @@ async def test_a_tool_is_allowed_from_now_on_and_a_double_click_answers_one_ques
 
 
 async def test_a_click_that_was_on_its_way_when_a_question_came_forward_allows_nothing(place: Lab):
-    for name in ("one.txt", "two.txt"):
-        (folder(place) / name).unlink(missing_ok=True)
     async with place.desk() as desk:
         await desk.page.clock.install()
         await desk.page.reload()
@@ -303,8 +317,8 @@ def answer(run: dict[str, Any], *, approved: bool) -> dict[str, Any]:
     return {"approvalId": run["approvals"][0]["id"], "approved": approved}
 
 
-async def test_an_agent_block_is_configured_and_every_other_line_stays(place: Lab):
-    file = folder(place) / "todo.atrb"
+async def test_an_agent_block_is_configured_and_every_other_line_stays(place: Lab, kept: Callable[[str], Path]):
+    file = kept("todo.atrb")
     before = file.read_text()
     async with place.desk() as desk:
         await desk.open("runbooks/todo.atrb")
@@ -336,7 +350,6 @@ async def test_an_agent_block_is_configured_and_every_other_line_stays(place: La
     assert file.read_text().startswith(before[:head]) and file.read_text().endswith(
         before[before.index("- id: 5b0f6d0e-2a55-4a4b-8f2b-3f6a7f0c1a05") :]
     )
-    file.write_text(before)
 
 
 async def blocks(place: Lab, path: str) -> list[dict[str, Any]]:
@@ -387,8 +400,8 @@ async def test_typing_goes_on_behind_a_name_that_was_taken_however_late_the_page
         await expect(prompt).to_have_value("See {{ doc.named['look'].output.stdout }} and here")
 
 
-async def test_somebody_else_was_faster_and_nothing_typed_is_lost(place: Lab):
-    file = folder(place) / "todo.atrb"
+async def test_somebody_else_was_faster_and_nothing_typed_is_lost(place: Lab, kept: Callable[[str], Path]):
+    file = kept("todo.atrb")
     before = file.read_text()
     async with place.desk() as desk:
         await desk.open("runbooks/todo.atrb")
@@ -414,12 +427,10 @@ async def test_somebody_else_was_faster_and_nothing_typed_is_lost(place: Lab):
     (block,) = [each for each in await blocks(place, "todo.atrb") if each["type"] == "agent"]
     assert block["agent"]["prompt"] == "Mine" and block["agent"]["systemPrompt"] == "Be long."
     assert block["agent"]["timeoutSeconds"] == 61
-    file.write_text(before)
 
 
-async def test_an_agent_is_added_behind_a_block_as_the_settings_say(place: Lab):
-    file = folder(place) / "todo.atrb"
-    before = file.read_text()
+async def test_an_agent_is_added_behind_a_block_as_the_settings_say(place: Lab, kept: Callable[[str], Path]):
+    kept("todo.atrb")
     async with place.desk() as desk:
         await desk.open("runbooks/todo.atrb")
         await desk.page.get_by_role("button", name="Add an agent after look").click()
@@ -436,11 +447,10 @@ async def test_an_agent_is_added_behind_a_block_as_the_settings_say(place: Lab):
     found = await blocks(place, "todo.atrb")
     assert [each["name"] for each in found if each["runs"]] == ["look", "agent", "report", "show", "agent 2"]
     assert found[3]["agent"]["source"]["command"] == "gemini"
-    file.write_text(before)
 
 
-async def test_the_source_is_changed_and_a_wrong_one_is_told_with_its_place(place: Lab):
-    file = folder(place) / "slow.atrb"
+async def test_the_source_is_changed_and_a_wrong_one_is_told_with_its_place(place: Lab, kept: Callable[[str], Path]):
+    file = kept("slow.atrb")
     before = file.read_text()
     async with place.desk() as desk:
         await desk.open("runbooks/slow.atrb")
@@ -460,12 +470,11 @@ async def test_the_source_is_changed_and_a_wrong_one_is_told_with_its_place(plac
         await desk.page.get_by_role("button", name="Undo all").click()
         assert all("400" in trouble for trouble in desk.troubles)
         desk.troubles.clear()
-    file.write_text(before)
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 async def test_pages_are_accessible_and_fit_a_narrow_screen(place: Lab, colours: str):
-    run = await ended(place.ada, (await begun(place.ada, "deploy.atrb", variables=VALUES))["runId"])
+    run = await ended(place.ada, (await begun(place.ada, "trusted.atrb", variables=VALUES))["runId"])
     async with place.desk(color_scheme=colours, viewport={"width": 360, "height": 700}) as desk:
         for path, words in {
             "runbooks": "What is left to do", "runbooks/odd.atrb": "a-name-without",
@@ -492,10 +501,10 @@ async def test_whoever_may_not_is_told_what_would_have_to_be_set(place: Lab):
         desk.troubles.clear()
 
 
-async def test_where_documents_are_not_changed_everything_is_only_shown(tmp_path: Path):
+async def test_where_documents_are_not_changed_everything_is_only_shown(chromium: Browser, tmp_path: Path):
     fill(tmp_path / "runbooks")
     config = CONFIG.replace("editable = true", "editable = false")
-    async with lab(tmp_path, config=config) as place, place.desk() as desk:
+    async with lab(chromium, tmp_path, config=config) as place, place.desk() as desk:
         await desk.open("runbooks/todo.atrb")
         await desk.sees("it cannot be changed here")
         await expect(desk.page.get_by_role("button", name="Add an agent")).to_have_count(0)

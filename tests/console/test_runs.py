@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Route, expect
+from playwright.async_api import Browser, Locator, Route, expect
 from tests.console.lab import CONFIG, MAIL, PATIENT, Desk, Lab, lab
 from tests.console.line import line_to
 from tests.http.browsing import needs_chromium
@@ -14,8 +14,9 @@ from tests.http.site import TOKENS
 from tests.runbooks.http.site import begun, ended
 from tests.runbooks.lab import block, document, script
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 # A tool that is lost midway, a rule that forbids, and a model that says a little and then nothing more.
 MORE = """
@@ -34,9 +35,9 @@ reason = "we do not write to rivals"
 """
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("runs"), config=CONFIG + MORE) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("runs"), config=CONFIG + MORE) as opened:
         yield opened
 
 
@@ -51,12 +52,12 @@ def _events(desk: Desk) -> Locator:
 
 async def test_the_list_says_what_was_asked_and_what_became_of_it(place: Lab):
     run = await _mailed(place, "list@example.com")
-    await place.ada.run("send an email to sales@rival.example saying hello")
+    await place.ada.run("send an email to list@rival.example saying hello")
     async with place.desk() as desk:
         await desk.open("runs")
         row = desk.page.get_by_role("row").filter(has_text="list@example.com")
         await expect(row).to_contain_text(f"completedgemini-3.8-flash{run['usage']['total']:,}$0.00")
-        await expect(desk.page.get_by_role("row").filter(has_text="rival.example")).to_be_visible()
+        await expect(desk.page.get_by_role("row").filter(has_text="list@rival.example")).to_be_visible()
         await desk.page.get_by_label("Show").select_option("Waiting for a person")
         await expect(desk.page).to_have_url(f"{place.url}/console#/runs?state=awaiting_confirmation")
         await expect(row).to_have_count(0)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.console.lab import Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
 from pollux.config import read_settings
 from pollux.runbooks.documents import AgentCapabilities
@@ -17,12 +18,12 @@ from pollux.runbooks.place import agents_of
 from pollux.runbooks.settings import AgentEntry
 
 pytest.importorskip("acp")
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("settings")) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("settings")) as opened:
         yield opened
 
 

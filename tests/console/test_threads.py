@@ -1,6 +1,5 @@
 """Conversations in a real browser: said once, followed through troubles, stopped, approved, with files, by keyboard."""
 
-import asyncio
 import json
 import struct
 import zlib
@@ -8,13 +7,15 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, Request, Route, expect
+from playwright.async_api import Browser, Locator, Page, Request, Route, expect
 from tests.console.lab import CONFIG, MAIL, PATIENT, Desk, Lab, lab
 from tests.http.browsing import needs_chromium
 from tests.http.site import TOKENS, Person
+from tests.waiting import until
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 SLOW = """
 [profiles.slow]
@@ -27,9 +28,9 @@ EVENTS = "**/api/agent/runs/*/events*"
 BEGIN = "**/api/agent/run/stream"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
-    async with lab(tmp_path_factory.mktemp("threads"), config=CONFIG + SLOW) as opened:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def place(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Lab]:
+    async with lab(chromium, tmp_path_factory.mktemp("threads"), config=CONFIG + SLOW) as opened:
         yield opened
 
 
@@ -100,9 +101,7 @@ async def test_a_run_that_waits_keeps_no_connection_and_goes_on_when_answered_el
         open_streams = _streams(desk.page)
         await _begin(desk, MAIL.format("dave@example.com"))
         await expect(desk.page.get_by_role("button", name="Approve once")).to_be_visible(timeout=PATIENT)
-        async with asyncio.timeout(PATIENT / 1000):
-            while open_streams:
-                await asyncio.sleep(0.05)
+        await until(lambda: not open_streams)
         run = (await place.ada.get("/api/agent/runs?limit=1")).body["items"][0]
         approval = (await place.ada.get(f"/api/agent/runs/{run['runId']}")).body["approvals"][0]["id"]
         await place.ada.resolve(approval, "reject", feedback="not today")

@@ -1,4 +1,4 @@
-"""A running emulator and the clients that talk to it, each closed after its test, none waiting over 5 seconds."""
+"""A running emulator and the clients that talk to it, each closed after its test, none waiting for ever."""
 
 import warnings
 from collections.abc import AsyncGenerator
@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 import aiohttp
 import pytest
 from tests.emulator.wire import Wire
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator.server import Emulator, run_emulator
 
@@ -24,13 +25,15 @@ async def emulator() -> AsyncGenerator[Emulator]:
 
 @pytest.fixture
 async def wire(emulator: Emulator) -> AsyncGenerator[Wire]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=HANG_SECONDS)) as session:
         yield Wire(session, emulator.url)
 
 
 @pytest.fixture
 async def gemini(emulator: Emulator) -> AsyncGenerator[genai.Client]:
-    client = genai.Client(api_key="test-key", http_options=types.HttpOptions(base_url=emulator.url, timeout=5_000))
+    client = genai.Client(
+        api_key="test-key", http_options=types.HttpOptions(base_url=emulator.url, timeout=int(HANG_SECONDS * 1000))
+    )
     yield client
     await client.aio.aclose()
     client.close()

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator.server import Emulator
 
@@ -19,7 +20,7 @@ ASKED = "weather in Paris and in Rome"
 
 
 def client_of(emulator: Emulator, *, key: str = "test-key") -> Any:
-    return anthropic.AsyncAnthropic(api_key=key, base_url=emulator.url, max_retries=0, timeout=5)
+    return anthropic.AsyncAnthropic(api_key=key, base_url=emulator.url, max_retries=0, timeout=HANG_SECONDS)
 
 
 @pytest.fixture

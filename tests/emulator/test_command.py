@@ -8,7 +8,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.emulator.processes import ended
 from tests.emulator.wire import Wire, prompt
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import main
 
@@ -27,7 +29,7 @@ async def test_it_says_once_when_it_is_ready_and_ends_cleanly(tmp_path: Path, st
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(HANG_SECONDS), ended(process):
         line = await process.stdout.readline()
         ready = json.loads(line)
         assert line.decode() == json.dumps(ready, separators=(",", ":")) + "\n"
@@ -50,7 +52,7 @@ def test_importing_the_package_loads_no_server():
     code = "import sys, pollux.emulator; sys.exit('aiohttp' in sys.modules)"
     import subprocess
 
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=15).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=HANG_SECONDS).returncode == 0
 
 
 @pytest.mark.parametrize("port", ["99999999", "-1", "eighty", "65536"])

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import HANG_SECONDS
+
 from pollux.emulator.faults import KINDS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "emulator.md").read_text("utf-8")
@@ -17,6 +19,8 @@ def test_the_guide_lists_every_fault_and_no_other():
 
 def test_the_guides_program_runs():
     [program] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=20, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=HANG_SECONDS, check=True
+    )
     url, seen = ran.stdout.split()
     assert url.startswith("http://127.0.0.1:") and seen == "0"

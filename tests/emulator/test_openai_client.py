@@ -8,6 +8,7 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from tests.emulator.wire import Wire, prompt
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator.server import Emulator
 
@@ -23,7 +24,7 @@ ASKED: list[ChatCompletionMessageParam] = [{"role": "user", "content": "weather 
 
 
 def client_of(emulator: Emulator, *, root: str = "/v1", key: str = "test-key") -> openai.AsyncOpenAI:
-    return openai.AsyncOpenAI(api_key=key, base_url=emulator.url + root, max_retries=0, timeout=5)
+    return openai.AsyncOpenAI(api_key=key, base_url=emulator.url + root, max_retries=0, timeout=HANG_SECONDS)
 
 
 @pytest.fixture

@@ -11,11 +11,13 @@ from pathlib import Path
 from signal import SIGKILL
 from threading import Thread
 from typing import Any
+from urllib.parse import quote, unquote
 
 from tests.crash.lab import Child, Kind, Lab, Place, running_lab
 from tests.crash.outside import Point
 from tests.runbooks.killed_worker import BLOCKS, EFFECTS, runbook
 from tests.runbooks.lab import ADA, document, id_of, script
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.events import ActionStarted
 from pollux.core.machine import fold, pending
@@ -72,7 +74,8 @@ class KilledLab:
     ) -> Child:
         """A process at work on the runbook of this place. `told` is what its worker reads."""
         # The server leaves what is posted there in this home.
-        written = runbook(f"{self._server}{place.home}", **{name: told.pop(name) for name in STORY if name in told})
+        address = f"{self._server}{quote(str(place.home))}"
+        written = runbook(address, **{name: told.pop(name) for name in STORY if name in told})
         environ = {"document": written, "inner": inner_document(), "trusted": "yes", "decision": "look", **told}
         (place.home / "work" / INNER).write_text(environ["inner"])
         # Where drivers are taken for dead by a clock, the dead ones would be waited for.
@@ -162,7 +165,6 @@ def _judge_acts(place: Place, gos: list[Run], findings: Findings) -> None:
 def assert_sound(findings: Findings) -> None:
     assert findings.problems == []
     assert (findings.repeats, findings.losses) == (0, 0)
-    assert findings.slowest < 30
 
 
 @contextmanager
@@ -172,7 +174,7 @@ def counting_server() -> Generator[str]:
     class Counted(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            with open(os.path.join(self.path, "posted"), "ab") as file:
+            with open(os.path.join(unquote(self.path), "posted"), "ab") as file:
                 file.write(body + b"\n")
             self.send_response(200)
             self.send_header("content-length", "0")
@@ -194,7 +196,7 @@ def counting_server() -> Generator[str]:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
-            thread.join(5)
+            thread.join(HANG_SECONDS)
 
 
 @asynccontextmanager

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import until
+
 from pollux.bootstrap import Fixed
 from pollux.core.ids import RunId, UserId
 from pollux.core.machine import pending
@@ -125,9 +127,8 @@ async def ended(engine: Engine, run: Run) -> Run:
 
 async def waiting(engine: Engine, run_id: RunId) -> Run:
     """The run, or the child that it waits for, once a person is asked."""
-    import asyncio
 
-    for _ in range(500):
+    async def asking() -> Run | None:
         run = await engine.queries.run(run_id)
         if run.approvals:
             return run
@@ -137,8 +138,11 @@ async def waiting(engine: Engine, run_id: RunId) -> Run:
                 child = await engine.queries.run(child_of(action.id))
                 if child.approvals and not pending(child):
                     return child
-        await asyncio.sleep(0.02)
-    raise AssertionError("nobody was asked")
+        return None
+
+    found = await until(asking)
+    assert found is not None
+    return found
 
 
 def outputs(events: Iterable[dict[str, Any]], name: str) -> dict[str, Any]:

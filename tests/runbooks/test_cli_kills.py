@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from tests.cli.machine import POLLUX, Machine
 from tests.cli.terminal import CTRL_C, Terminal
 from tests.cli.test_early import STRIKES
 from tests.runbooks.lab import agent, document, id_of, script
+from tests.waiting import HANG_SECONDS, block_until
 
 pytestmark = pytest.mark.slow
 
-SECONDS = 30
 STREAM = ("--output-format", "stream-json")
 MIDDLE = document(
     script("first", "echo first >> log"),
@@ -73,9 +72,9 @@ def interrupted(tmp_path: Path) -> Desk:
     """A runbook that was killed in the middle of its second script."""
     desk = Desk(tmp_path, MIDDLE)
     with desk.running("run", "it.runbook.json", "--trust") as process:
-        wait_for(lambda: "middle" in desk.log)
+        block_until(lambda: "middle" in desk.log)
         process.kill()
-        assert process.wait(SECONDS) == -signal.SIGKILL
+        assert process.wait(HANG_SECONDS) == -signal.SIGKILL
     return desk
 
 
@@ -110,9 +109,9 @@ def test_a_retry_that_is_killed_asks_again_and_skip_goes_on(interrupted: Desk):
     run, block = interrupted.last_run, id_of("middle")
     assert interrupted.runbook("resume", run).returncode == 4
     with interrupted.running("resume", run, "--retry", block) as process:
-        wait_for(lambda: interrupted.log.count("middle") == 2)
+        block_until(lambda: interrupted.log.count("middle") == 2)
         process.kill()
-        process.wait(SECONDS)
+        process.wait(HANG_SECONDS)
     again = interrupted.last_run
     assert again != run
     assert interrupted.runbook("resume", again).returncode == 4
@@ -164,9 +163,9 @@ def test_an_agent_that_was_killed_with_us_may_have_acted(tmp_path: Path):
     orders = agent("work", "append log agent\nhang", source=source, capabilities=may)
     desk = Desk(tmp_path, document(orders, script("last", "echo last >> log")))
     with desk.running("run", "it.runbook.json", "--trust") as process:
-        wait_for(lambda: desk.log == ["agent"])
+        block_until(lambda: desk.log == ["agent"])
         process.kill()
-        process.wait(SECONDS)
+        process.wait(HANG_SECONDS)
     run = desk.last_run
     assert desk.runbook("resume", run).returncode == 4
     assert desk.runbook("resume", run, "--skip", "work").returncode == 0
@@ -192,9 +191,9 @@ def test_the_last_line_says_how_it_ended_also_where_nothing_ran(tmp_path: Path, 
 def test_the_last_line_says_by_which_signal_it_was_stopped(tmp_path: Path):
     desk, number = Desk(tmp_path, MIDDLE), signal.SIGHUP
     with desk.running("run", "it.runbook.json", "--trust", *STREAM) as process:
-        wait_for(lambda: "middle" in desk.log)
+        block_until(lambda: "middle" in desk.log)
         process.send_signal(number)
-        output, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=HANG_SECONDS)
     told = json.loads(output.splitlines()[-1])
     assert (process.returncode, told["type"], told["code"]) == (128 + number, "error", "cancelled")
     assert number.name in told["error"]
@@ -205,13 +204,6 @@ def test_the_last_line_says_by_which_signal_it_was_stopped(tmp_path: Path):
 def last(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """The last line of a stream."""
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, "it never came so far"
-        time.sleep(0.02)
 
 
 async def test_stopped_at_the_question_of_trust_it_ends_at_once(tmp_path: Path):

@@ -1,6 +1,5 @@
 """A foreign agent in a block: what it asks for goes through the gate, what it does unasked is written down."""
 
-import asyncio
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import waiting as waits
 from tests.runbooks.lab import ADA, RunbookLab, agent, document, ended, id_of, outputs, script, states, told, waiting
 
 from pollux.core.run import Run
@@ -38,11 +38,14 @@ async def answer(engine: Engine, run: Run, decision: Any, **more: Any) -> Run:
 
 async def until(engine: Engine, run: Run, is_so: Callable[[Run], bool]) -> Run:
     """The run once it is so."""
-    async with asyncio.timeout(10):
-        while not is_so(run):
-            await asyncio.sleep(0.02)
-            run = await engine.queries.run(run.id)
-    return run
+
+    async def run_that_is_so() -> Run | None:
+        now = await engine.queries.run(run.id)
+        return now if is_so(now) else None
+
+    found = await waits.until(run_that_is_so)
+    assert found is not None
+    return found
 
 
 def is_done(run: Run, approval_id: str) -> bool:

@@ -15,7 +15,7 @@ from tests.crash.lab import Child, Kind, Place
 from tests.crash.outside import Point
 from tests.runbooks.killed_lab import INNER, Findings, KilledLab, acts_of, assert_sound, killed_lab, side_by_side
 from tests.runbooks.killed_worker import BLOCKS
-from tests.tools.shell.living import eventually
+from tests.waiting import until
 
 pytest.importorskip("acp")
 
@@ -75,6 +75,7 @@ async def test_an_answer_by_another_process_outlives_those_who_asked(killed: Kil
     assert_sound(total)
 
 
+@pytest.mark.slow
 async def test_the_oracle_notices_a_block_that_acts_twice_and_one_that_never_acted(killed: KilledLab):
     twice = "echo script >> effects; echo script >> effects"
     found = await side_by_side(killed.finished(killed.place(), kills=0, first=code) for code in (twice, "true"))
@@ -217,7 +218,7 @@ async def asked_and_answered(
 
 async def question_of(place: Place, asking: Child) -> str:
     """The tool that it waits to be asked about."""
-    await eventually(lambda: bool(place.outside.notes("asked")) or asking.ended.done(), seconds=30)
+    await until(lambda: bool(place.outside.notes("asked")) or asking.ended.done())
     assert not asking.ended.done(), place.log[-4000:]
     return place.outside.notes("asked")[-1]["tool"]
 

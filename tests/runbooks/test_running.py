@@ -154,7 +154,7 @@ async def test_an_agent_that_takes_too_long_has_timed_out(lab: RunbookLab):
     import asyncio
 
     async def forever(request: object):
-        await asyncio.sleep(60)
+        await asyncio.sleep(1000)
         return reply("late")
 
     engine, runbooks = await lab.engine(forever)

@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import shlex
 import signal
 import sys
 import time
@@ -17,7 +18,8 @@ import pytest
 from tests.cli.machine import POLLUX, Machine
 from tests.runbooks.http.site import begun, ended, runbook_site
 from tests.runbooks.lab import agent, block, document, script
-from tests.tools.shell.living import eventually, living, new_mark, sleepers
+from tests.tools.shell.living import living, new_mark, sleepers
+from tests.waiting import HANG_SECONDS, POLL_SECONDS, until
 
 from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.trust import Trust
@@ -28,11 +30,9 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans"),
 ]
 
-WORKER = f"{sys.executable} -I -S {Path(__file__).parent / 'worker_agent.py'}"
-WITHIN = 10.0
-UP_SECONDS = 40.0
-BLOCK_SECONDS = 3
-"""A block's own time-out, where it has one: longer than its tree takes to grow."""
+WORKER = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).parent / "worker_agent.py")])
+LIMITS = (3, 12, 48)
+"""Time-outs to be ended by. Where one comes before its tree is up, the machine is slow, and the next one is tried."""
 
 WRAPPED = "sleep 1000 & wait"
 OWN_SESSION = "setsid sleep 1000 & wait"
@@ -103,11 +103,11 @@ async def assert_cancelled(path: Path, trees: dict[str, Tree]) -> None:
             write(path / "runbooks", str(number), tree, marks[name], home=path / "home")
             runs.append((await begun(site.ada, f"{number}.runbook.json"))["runId"])
         for name, tree in trees.items():
-            await eventually(lambda name=name, tree=tree: is_up(tree, marks[name]), seconds=UP_SECONDS)
+            await until(lambda name=name, tree=tree: is_up(tree, marks[name]), seconds=2 * HANG_SECONDS)
         began = time.monotonic()
         cancels = await asyncio.gather(*(site.ada.post(f"/api/agent/runs/{run}/cancel") for run in runs))
         assert {got.status for got in cancels} == {200}
-        await eventually(lambda: not any(living(mark) for mark in marks.values()), seconds=WITHIN)
+        await until(lambda: not any(living(mark) for mark in marks.values()))
         taken = time.monotonic() - began
         assert {(await ended(site.ada, run))["state"] for run in runs} == {"cancelled"}
     print(f"cancel over HTTP: 0 of {len(trees)} trees left somebody behind, the last was gone after {taken:.2f} s")
@@ -117,10 +117,7 @@ async def assert_alone(path: Path, trees: dict[str, Tree], ending: str) -> None:
     """Every tree in a `pollux runbook run` of its own, all at once; when all are up, all are ended."""
     trips = [Trip(path / str(number), name, tree) for number, (name, tree) in enumerate(trees.items())]
     try:
-        for trip in trips:
-            await trip.begin(ending)
-        for trip in trips:
-            await trip.wait_up(ending)
+        await asyncio.gather(*(trip.grow(ending) for trip in trips))
         taken = await asyncio.gather(*(trip.end(ending) for trip in trips))
     finally:
         for trip in trips:
@@ -163,23 +160,41 @@ class Trip:
         self._process: asyncio.subprocess.Process | None = None
         self._session = ""
 
-    async def begin(self, ending: str) -> None:
-        limit = {"timeoutSeconds": BLOCK_SECONDS} if ending == "block time-out" else {}
+    async def grow(self, ending: str) -> None:
+        """Begin, and wait until all of the tree is up."""
+        for seconds in LIMITS if "time-out" in ending else LIMITS[:1]:
+            await self._begin(ending, seconds)
+            # Several programs start at once.
+            async with asyncio.timeout(seconds + 2 * HANG_SECONDS):
+                if await self._is_grown():
+                    break
+        else:
+            raise AssertionError(f"{self._name} was not up before its time was: {self.told}")
+        if ending == CANCELLED:
+            self._session = await asyncio.to_thread(_session_in, self._machine)
+
+    async def _begin(self, ending: str, seconds: int) -> None:
+        self._mark = new_mark()
+        limit = {"timeoutSeconds": seconds} if ending == "block time-out" else {}
         folder = self._machine.cwd
         write(folder, "outer", self._tree, self._mark, home=Path(self._machine.environ["POLLUX_HOME"]), **limit)
         words = ["run", "outer.runbook.json", "--trust", "--output-format", "stream-json"]
         if ending == "time-out of all":
-            words += ["--timeout", str(BLOCK_SECONDS + 3)]
+            words += ["--timeout", str(seconds)]
         with self._output.open("wb") as output:
             self._process = await asyncio.create_subprocess_exec(
                 *POLLUX, "runbook", *words, cwd=folder, env=self._machine.environ, stdin=asyncio.subprocess.DEVNULL,
                 stdout=output, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
 
-    async def wait_up(self, ending: str) -> None:
-        await eventually(self._is_up, seconds=UP_SECONDS)
-        if ending == CANCELLED:
-            self._session = await asyncio.to_thread(_session_in, self._machine)
+    async def _is_grown(self) -> bool:
+        """Whether all of it was up before it ended."""
+        assert self._process is not None
+        while not is_up(self._tree, self._mark):
+            if self._process.returncode is not None:
+                return False
+            await asyncio.sleep(POLL_SECONDS)
+        return True
 
     async def end(self, ending: str) -> float:
         """End it, and say how long it took until nobody was left."""
@@ -189,13 +204,14 @@ class Trip:
             self._process.send_signal(signal.Signals[ending])
         elif ending == CANCELLED:
             await self._cancel()
-        seconds = WITHIN + (BLOCK_SECONDS + 3 if "time-out" in ending else 0)
+        # Left alone, they sleep for a quarter of an hour.
+        seconds = HANG_SECONDS + (LIMITS[-1] if "time-out" in ending else 0)
         try:
-            await eventually(lambda: not living(self._mark), seconds=seconds)
+            await until(lambda: not living(self._mark), seconds=seconds)
         except TimeoutError:
             raise AssertionError(f"{ending}: {self._name} left {living(self._mark)}") from None
         taken = time.monotonic() - began
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(HANG_SECONDS):
             code = await self._process.wait()
         if ending in CODES:
             assert code == CODES[ending], self.told
@@ -213,10 +229,6 @@ class Trip:
     @property
     def told(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self._output.read_text().splitlines()]
-
-    def _is_up(self) -> bool:
-        assert self._process is None or self._process.returncode is None, self.told
-        return is_up(self._tree, self._mark)
 
     async def _cancel(self) -> None:
         done = await asyncio.to_thread(self._machine.run, "sessions", "cancel", self._session)

@@ -33,7 +33,7 @@ def installed() -> Path:
     place = Path(sys.prefix) / "interop" / f"react-{REACT}"
     if place.exists():
         return place
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
+    npm = shutil.which("npm") or pytest.skip("npm is not installed (apt-get install npm)")
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent) as draft:
         command = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", draft]

@@ -15,11 +15,10 @@ import pytest
 from aiohttp import web
 from playwright.async_api import Browser, Error, Page, Route
 from tests.web.bundles import bundle
+from tests.web.shared_browser import PATIENT
 
 VERSION: Final = "0.1.1"
 INSTALL_SECONDS: Final = 300
-WAIT_MS: Final = 5_000
-LOAD_MS: Final = 30_000
 
 NEW: Final = "#new-todo, .new-todo"
 TOGGLE: Final = ":is(#todo-list, .todo-list) li .toggle"
@@ -41,7 +40,7 @@ def installed() -> Path:
     apps = place / "node_modules/todomvc"
     if apps.exists():
         return apps
-    npm = shutil.which("npm") or pytest.skip("npm is not installed")
+    npm = shutil.which("npm") or pytest.skip("npm is not installed (apt-get install npm)")
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent) as draft:
         command = [npm, "install", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", draft]
@@ -133,9 +132,9 @@ async def lived(chromium: Browser, url: str, kind: type[Hand] | type[Tools]) -> 
     try:
         await context.route("**", _stay_here)
         page = await context.new_page()
-        page.set_default_timeout(WAIT_MS)
+        page.set_default_timeout(PATIENT)
         await page.add_init_script(path=bundle("automation"))
-        await page.goto(url, timeout=LOAD_MS)
+        await page.goto(url, timeout=PATIENT)
         await page.locator(NEW).first.wait_for(state="visible")
         # Those that load themselves in parts show the field before they listen to it.
         await page.wait_for_load_state("networkidle")

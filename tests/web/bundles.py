@@ -19,7 +19,7 @@ ENTRIES = {
     "chat": "widget/test/scripted.ts",
 }
 
-needs_web = pytest.mark.skipif(not ESBUILD.exists(), reason="the browser side is not installed; make web")
+needs_web = pytest.mark.skipif(not ESBUILD.exists(), reason="the browser side is not installed (make web)")
 
 
 @functools.cache

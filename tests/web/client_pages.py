@@ -14,13 +14,13 @@ import pytest
 from aiohttp import web
 from playwright.async_api import Route
 from tests.page.site import CLICK
+from tests.waiting import HANG_SECONDS, until
 from tests.web.bundles import bundle
 
 NODE = shutil.which("node")
 DRIVER = Path(__file__).parent / "client_driver.mjs"
-PATIENCE = 20.0
 
-needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed (apt-get install nodejs)")
 
 State = dict[str, Any]
 
@@ -37,7 +37,8 @@ PAGE = f"""<!doctype html><title>Shop</title><script type="module">
     }},
   }};
   const asked = new URLSearchParams(location.search);
-  const quick = asked.has("quick") ? {{ wait: async () => undefined }} : {{}};
+  window.waits = [];
+  const quick = asked.has("quick") ? {{ wait: async (milliseconds) => void waits.push(milliseconds) }} : {{}};
   const base = asked.get("base") ?? "";
   window.talk = client.createConversation({{ base, shelf: sessionStorage, page, ...quick }});
 </script>"""
@@ -72,7 +73,7 @@ class ClientPage:
 
     async def do(self, verb: str, *args: Any) -> State:
         """Do this, and tell how things stand when it is over. Raises EOFError where the process dies of it."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             self.told = await self.start(verb, *args)
         assert "problem" not in self.told, self.told["problem"]
         return self.told["state"]
@@ -88,7 +89,7 @@ class ClientPage:
 
     async def until(self, is_so: Callable[[State], object]) -> State:
         """The state as soon as this is so."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HANG_SECONDS):
             while not (self.state and is_so(self.state)):
                 self._changed.clear()
                 await self._changed.wait()
@@ -97,9 +98,7 @@ class ClientPage:
     async def until_kept(self, is_so: Callable[[dict[str, Any]], object]) -> None:
         """Until what lies on the shelf is so."""
         shelf = self.folder / "shelf.json"
-        async with asyncio.timeout(PATIENCE):
-            while not (shelf.exists() and is_so(json.loads(shelf.read_text()))):
-                await asyncio.sleep(0.01)
+        await until(lambda: shelf.exists() and is_so(json.loads(shelf.read_text())))
 
     async def close(self) -> None:
         with suppress(ProcessLookupError):

@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from playwright.async_api import Browser, CDPSession, ConsoleMessage, Error, Page
 from tests.web.bundles import bundle
 
 PAGES = Path(__file__).parent / "pages/see"
 BEGIN = "window.automation = PolluxAutomation.createAutomation(document)"
+_pages = WeakKeyDictionary[Browser, Page]()
 NOT_ELEMENTS = {"StaticText", "InlineTextBox", "RootWebArea", "generic", "none", "LineBreak", "ListMarker"}
 # What the browser itself puts into a field (the parts of a date, say) is out of reach of any script.
 ASK = """function () {
@@ -35,7 +37,9 @@ class Named:
 async def shown(chromium: Browser, html: str, *, script: str = "automation") -> AsyncGenerator[Page]:
     """A page with this content and our script in it; whatever it logs or throws fails the test."""
     # One for all that are shown: to begin anew in it takes a fraction of what a new one takes.
-    page = chromium.contexts[0].pages[0] if chromium.contexts else await chromium.new_page()
+    if chromium not in _pages:
+        _pages[chromium] = await chromium.new_page()
+    page = _pages[chromium]
     await page.goto("about:blank")
     trouble: list[str] = []
 
@@ -81,6 +85,23 @@ async def named(page: Page) -> list[Named]:
         for node, answer in zip(told, answers, strict=True)
         if answer
     ]
+
+
+@asynccontextmanager
+async def counted(page: Page) -> AsyncGenerator[CDPSession]:
+    """Whoever holds this can ask what the page has `spent`."""
+    clock = await page.context.new_cdp_session(page)
+    await _send(clock, "Performance.enable", timeDomain="threadTicks")
+    try:
+        yield clock
+    finally:
+        await clock.detach()
+
+
+async def spent(clock: CDPSession) -> float:
+    """Seconds of the processor's time that the page's own thread has had. The machine may be busy with other things."""
+    answer = await _send(clock, "Performance.getMetrics")
+    return next(each["value"] for each in answer["metrics"] if each["name"] == "ThreadTime")
 
 
 async def _ours(devtools: CDPSession, node: int) -> list[str] | None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser, Page
+from tests.http.browsing import needs_chromium
 from tests.web.act_cases import CASES, Case, chains, leave
 from tests.web.act_scenes import PAGES, execute, load
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow]
 
@@ -21,15 +22,16 @@ MATRIX = (PAGES / "matrix.html").read_text()
 AT_ONCE = 3
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def pairs() -> AsyncGenerator[asyncio.Queue[tuple[Page, Page]]]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def pairs(chromium: Browser) -> AsyncGenerator[asyncio.Queue[tuple[Page, Page]]]:
     """Pages to work on, two for each case. Each in a window of its own: what lies behind another draws no frames."""
-    async with browser() as chromium:
-        free = asyncio.Queue[tuple[Page, Page]]()
-        for _ in range(AT_ONCE):
-            pair = [await (await chromium.new_context()).new_page() for _ in range(2)]
-            free.put_nowait((pair[0], pair[1]))
-        yield free
+    free = asyncio.Queue[tuple[Page, Page]]()
+    for _ in range(AT_ONCE):
+        free.put_nowait((await chromium.new_page(), await chromium.new_page()))
+    yield free
+    for _ in range(AT_ONCE):
+        for page in await free.get():
+            await page.close()
 
 
 async def ours(page: Page, case: Case) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def different(got: dict[str, Any], wanted: dict[str, Any], case: Case, *, is_fir
     return {name: (got[name], wanted[name]) for name in names if got[name] != wanted[name]}
 
 
-@pytest.mark.asyncio(loop_scope="module")
+@in_browser
 @pytest.mark.parametrize("tool", ["click", "fill", "select", "press"])
 async def test_a_tool_leaves_the_page_as_trusted_input_does(pairs: asyncio.Queue[tuple[Page, Page]], tool: str):
     problems: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from tests.asgi import issuer as lab
 from tests.engine.builders import TO_BOB, HeldTool, mail
 from tests.page.site import page_site
 from tests.page.test_door import BUY
+from tests.waiting import HANG_SECONDS
 from tests.web.bundles import WEB, needs_web
 from tests.web.client_errands import errand, run_of, sent
 from tests.web.client_pages import client_page, needs_node, said
@@ -97,7 +98,7 @@ async def test_stop_ends_the_run_at_the_server_and_the_next_message_is_answered(
     model = ScriptedProvider(call("action_slow", {}), reply("Yes?"))
     async with page_site(tmp_path, model, tools=[tool]) as site, client_page(tmp_path / "page", site.url) as page:
         asked = page.start("send", "do something long")
-        await asyncio.wait_for(tool.began.wait(), 5)
+        await asyncio.wait_for(tool.began.wait(), HANG_SECONDS)
         state = await page.do("stop")
         await asked
         assert (state["isLoading"], said(state, "system")) == (False, ["Stopped."])
@@ -123,7 +124,7 @@ async def test_a_message_said_while_another_is_answered_stops_that_one(tmp_path:
     model = ScriptedProvider(call("action_slow", {}), reply("Better."))
     async with page_site(tmp_path, model, tools=[tool]) as site, client_page(tmp_path / "page", site.url) as page:
         first = page.start("send", "do something long")
-        await asyncio.wait_for(tool.began.wait(), 5)
+        await asyncio.wait_for(tool.began.wait(), HANG_SECONDS)
         assert said(await page.do("send", "something short"))[-1] == "Better."
         await first
 

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, Page
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
+from tests.waiting import HANG_SECONDS
 from tests.web.bundles import needs_web
 from tests.web.client_pages import answering, client_page, needs_node, said
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 MEGABYTE = 1 << 20
 BEGUN = b'{"type":"status","status":"planning","runId":"run_1"}\n'
@@ -74,12 +75,6 @@ def whole(body: bytes) -> Send:
         await response.write(body)
 
     return send
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
 
 
 @asynccontextmanager
@@ -141,7 +136,7 @@ async def test_an_answer_without_an_end_is_left_before_it_fills_the_memory(chrom
     }
     junk.send = junk.endless(*pieces[kind])
     async with junk_page(chromium, junk) as page:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(2 * HANG_SECONDS):
             await page.evaluate("talk.send('hi')")
             await junk.left.wait()
         assert (await page.evaluate("talk.state.error"))["code"] == "bad_answer"
@@ -166,7 +161,7 @@ async def test_an_answer_without_an_end_is_stopped_by_whoever_has_enough(chromiu
         await page.evaluate("void talk.send('hi')")
         await page.wait_for_function("talk.state.messages.length == 2 && talk.state.messages[1].content.length > 100")
         await page.evaluate("talk.stop()")
-        await asyncio.wait_for(junk.left.wait(), 10)
+        await asyncio.wait_for(junk.left.wait(), HANG_SECONDS)
         assert await page.evaluate("[talk.state.isLoading, talk.state.error]") == [False, None]
         assert "/api/agent/runs/run_1/cancel" in junk.paths
         junk.send = None
@@ -189,5 +184,5 @@ async def test_after_a_sleep_a_server_that_stopped_answering_is_asked_again_with
         junk.send = None
         await page.do("shift", 5 * 60_000)
         # Two minutes of silence it may take, where nobody slept.
-        state = (await asyncio.wait_for(sending, 30))["state"]
+        state = (await asyncio.wait_for(sending, HANG_SECONDS))["state"]
         assert (said(state), state["error"], state["isLoading"]) == (["hi", "Hello."], None, False)

@@ -4,13 +4,16 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Browser
 from tests.engine.builders import TO_BOB, HeldTool, mail
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.page.site import page_site
 from tests.page.test_door import BUY
+from tests.waiting import HANG_SECONDS
 from tests.web.bundles import needs_web
 from tests.web.client_errands import errand, result_of, run_of, sent
 from tests.web.client_pages import client_page, needs_node, said, served
+from tests.web.shared_browser import in_browser, opened
 
 from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.testing.clock import FakeClock
@@ -74,7 +77,7 @@ async def test_first_words_that_were_perhaps_heard_long_ago_are_not_said_again_b
         async with client_page(tmp_path / "page", site.url, deaf=True) as page:
             page.start("send", "hi")
             await page.until_kept(lambda kept: kept["step"].get("runId"))
-            await site.engine.wait_settled(run_of(page.folder), seconds=5)
+            await site.engine.wait_settled(run_of(page.folder), seconds=HANG_SECONDS)
         async with client_page(tmp_path / "page", site.url) as page:
             await page.do("shift", 20 * 60_000)
             state = await page.do("resume")
@@ -87,7 +90,7 @@ async def test_a_stop_that_the_page_did_not_live_to_see_through_is_seen_through_
     async with page_site(tmp_path, model, tools=[tool]) as site:
         async with client_page(tmp_path / "page", site.url) as page:
             page.start("send", "do something long")
-            await asyncio.wait_for(tool.began.wait(), 5)
+            await asyncio.wait_for(tool.began.wait(), HANG_SECONDS)
             await page.until(lambda state: state["activity"])
             page.start("stop")
             await page.until(lambda state: said(state, "system"))
@@ -105,7 +108,7 @@ async def test_an_answer_that_is_not_kept_any_more_is_not_made_again_by_itself(t
         async with client_page(tmp_path / "page", site.url, deaf=True) as page:
             page.start("send", "and now?")
             await page.until_kept(lambda kept: kept["step"].get("runId"))
-            await site.engine.wait_settled(run_of(page.folder), seconds=5)
+            await site.engine.wait_settled(run_of(page.folder), seconds=HANG_SECONDS)
         clock.advance(3600)
         async with client_page(tmp_path / "page", site.url) as page:
             state = await page.do("resume")
@@ -123,10 +126,10 @@ async def test_somebody_else_in_the_same_tab_sees_nothing_of_it(tmp_path: Path):
 
 
 @needs_chromium
-async def test_in_a_browser_a_reload_goes_on_and_a_copied_tab_does_not(tmp_path: Path):
+@in_browser
+async def test_in_a_browser_a_reload_goes_on_and_a_copied_tab_does_not(chromium: Browser, tmp_path: Path):
     tool, model = mail(), ScriptedProvider(call("click-buy", BUY), call("send_mail", TO_BOB), reply("Sent."))
-    async with page_site(tmp_path, model, tools=[tool]) as site, browser() as chromium:
-        context = await chromium.new_context()
+    async with page_site(tmp_path, model, tools=[tool]) as site, opened(chromium) as context:
         await context.route(site.url + "/shop/*", served)
         page = await context.new_page()
         await page.goto(site.url + "/shop/")

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import BrowserContext, Page
+from playwright.async_api import Browser, BrowserContext, Page
 from tests.engine.builders import TO_BOB, mail
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.page.site import page_site
 from tests.page.test_door import BUY
 from tests.web.bundles import needs_web
 from tests.web.client_pages import client_page, needs_node, said, served
+from tests.web.shared_browser import in_browser, opened
 
 from pollux.core.messages import ToolResult
 from pollux.engine.model import ModelRequest
@@ -84,9 +85,11 @@ def _asked(request: ModelRequest) -> str:
 
 
 @needs_chromium
-async def test_a_duplicated_tab_and_its_original_both_go_on_and_no_call_is_done_twice(tmp_path: Path):
-    async with page_site(tmp_path, ScriptedProvider(*[echo] * 20)) as site, browser() as chromium:
-        context = await chromium.new_context()
+@in_browser
+async def test_a_duplicated_tab_and_its_original_both_go_on_and_no_call_is_done_twice(
+    chromium: Browser, tmp_path: Path
+):
+    async with page_site(tmp_path, ScriptedProvider(*[echo] * 20)) as site, opened(chromium) as context:
         await context.route(site.url + "/shop/*", served)
         first = await shop(context, site.url)
         await first.evaluate("talk.send('first')")
@@ -102,9 +105,11 @@ async def test_a_duplicated_tab_and_its_original_both_go_on_and_no_call_is_done_
 
 
 @needs_chromium
-async def test_a_tab_that_is_duplicated_in_the_middle_of_a_call_leaves_it_to_the_original(tmp_path: Path):
-    async with page_site(tmp_path, ScriptedProvider(*[echo] * 20)) as site, browser() as chromium:
-        context = await chromium.new_context()
+@in_browser
+async def test_a_tab_that_is_duplicated_in_the_middle_of_a_call_leaves_it_to_the_original(
+    chromium: Browser, tmp_path: Path
+):
+    async with page_site(tmp_path, ScriptedProvider(*[echo] * 20)) as site, opened(chromium) as context:
         await context.route(site.url + "/shop/*", served)
         first = await shop(context, site.url)
         await first.evaluate("localStorage.hold = 'yes'; void talk.send('first')")

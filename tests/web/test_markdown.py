@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 from tests.web.widget_pages import ChatPage, chat_page
 from tests.web.widget_payloads import PAYLOADS
 from tests.web.widget_scenes import ANSWER, said
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 # Without a policy of its own: what keeps the page safe must be the chat, not the page's caution.
 WATCH = """
@@ -52,19 +53,13 @@ HTML = """() => {
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def opened(chromium: Browser) -> AsyncGenerator[ChatPage]:
     async with chat_page(chromium, csp="", first=WATCH, tag='data-mode="full"') as page:
         yield page
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def there(opened: ChatPage) -> ChatPage:
     return await opened.again()
 

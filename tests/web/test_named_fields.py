@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser, Page
+from tests.http.browsing import needs_chromium
 from tests.web.act_scenes import execute, load
 from tests.web.bundles import WEB, needs_web
+from tests.web.shared_browser import in_browser
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow]
-
-in_page = pytest.mark.asyncio(loop_scope="module")
 
 SOURCES = WEB / "packages/automation/src"
 BEGIN = "window.automation = PolluxAutomation.createAutomation(document)"
@@ -46,10 +45,11 @@ ASKED = re.compile(
 APART = ("dom.ts", "listeners.ts")
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def page() -> AsyncGenerator[Page]:
-    async with browser() as chromium:
-        yield await chromium.new_page()
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def page(chromium: Browser) -> AsyncGenerator[Page]:
+    page = await chromium.new_page()
+    yield page
+    await page.close()
 
 
 def form(names: list[str]) -> str:
@@ -72,7 +72,7 @@ async def told(page: Page, html: str) -> dict[str, Any]:
     return {**state, "whole": (await execute(page, "read"))["value"]}
 
 
-@in_page
+@in_browser
 async def test_a_form_is_seen_the_same_whatever_its_fields_are_called(page: Page):
     names: list[str] = await page.evaluate(PROPERTIES)
     assert len(names) > 300 and {"localName", "getAttribute", "nodeType", "labels", "elements"} <= set(names)
@@ -81,7 +81,7 @@ async def test_a_form_is_seen_the_same_whatever_its_fields_are_called(page: Page
     assert await told(page, form(names)) == harmless
 
 
-@in_page
+@in_browser
 async def test_a_form_is_used_whatever_its_fields_are_called(page: Page):
     await load(page, form(await page.evaluate(PROPERTIES)))
     calls: list[dict[str, str]] = [
@@ -99,7 +99,7 @@ async def test_a_form_is_used_whatever_its_fields_are_called(page: Page):
     assert await page.evaluate("[window.sent, f3.value]") == [2, "Paris"]
 
 
-@in_page
+@in_browser
 async def test_a_document_is_seen_the_same_whatever_its_pictures_are_called(page: Page):
     names: list[str] = await page.evaluate(OF_DOCUMENT)
     assert {"body", "querySelector", "defaultView", "createElement"} <= set(names)

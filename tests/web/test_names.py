@@ -1,23 +1,15 @@
 """What things are called: held against Chromium's own opinion, and against what must never be part of a name."""
 
-from collections.abc import AsyncGenerator
-
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import needs_web
 from tests.web.see import PAGES, Named, named, shown
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 OF_NAMES = ("aria", "catalogue", "forms", "media", "nested", "tables")
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
 
 
 async def test_names_are_those_that_chromium_computes(chromium: Browser) -> None:

@@ -1,16 +1,15 @@
 """What a page shows, in a few lines: everything that matters, nothing that is private, and never too much."""
 
 import json
-from collections.abc import AsyncGenerator
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import bundle, needs_web
 from tests.web.see import BEGIN, PAGES, outline, shown, state
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 SHOP = """<main><h1>Mugs</h1>
   <ul><li><b>Blue mug</b> 12.00 <button>Add to cart</button></li>
@@ -42,12 +41,6 @@ SPOILT = """() => {
 
 TODO = "<ul><li>Buy milk <button class=x>Delete</button></li></ul>"
 HIDDEN = "li .x { display: none }"
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
 
 
 async def test_a_page_is_told_line_by_line(chromium: Browser) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
-from tests.http.browsing import CHROMIUM, FLAGS, needs_chromium
+from playwright.async_api import Browser, Page
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import bundle, needs_web
 from tests.web.see import BEGIN, PAGES, shown, state
+from tests.web.shared_browser import in_browser, launched
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 DECLARED = """
   window.given = [];
@@ -30,22 +31,20 @@ DECLARED = """
 """
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def chromium() -> AsyncGenerator[Browser]:
-    async with async_playwright() as playwright:
-        flags = [*FLAGS, "--enable-features=WebMCP"]
-        started = await playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield started
-        await started.close()
+    """One of its own: the others shall not know of this."""
+    async with launched("--enable-features=WebMCP") as browser:
+        yield browser
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def jay(chromium: Browser) -> AsyncGenerator[Page]:
     async with shown(chromium, (PAGES / "jay.html").read_text()) as page:
         yield page
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def declaring(chromium: Browser) -> AsyncGenerator[Page]:
     page = await chromium.new_page()
     # Only pages with an origin of their own may declare tools.

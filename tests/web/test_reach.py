@@ -1,27 +1,19 @@
 """What lies on top, in drawings and in frames that are scaled or turned: found where a pointer would find it."""
 
-from collections.abc import AsyncGenerator
-
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.act_scenes import execute
 from tests.web.bundles import needs_web
 from tests.web.see import outline, shown
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 INSIDE = """<body style="margin: 0"><div style="height: 200px"></div>
   <button style="width: 60px; height: 20px" onclick="parent.pressed = 1">Go</button>"""
 MODAL = "role=dialog aria-modal=true"
 CLICK = "async (ref) => [await automation.execute({ id: '1', name: 'click', args: { ref } }), window.pressed ?? 0]"
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
 
 
 async def pressed(page: Page) -> tuple[str, int]:

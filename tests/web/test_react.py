@@ -4,22 +4,22 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser, Page
+from tests.http.browsing import needs_chromium
 from tests.web.act_react import PREACT, STEPS, built, installed, ours, start, told
 from tests.web.bundles import WEB, needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, in_browser]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def pages() -> AsyncGenerator[tuple[Page, Page]]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def pages(chromium: Browser) -> AsyncGenerator[tuple[Page, Page]]:
     """Each in a window of its own: what lies behind another draws no frames."""
-    async with browser() as chromium:
-        yield (
-            await (await chromium.new_context(locale="en-US")).new_page(),
-            await (await chromium.new_context(locale="en-US")).new_page(),
-        )
+    pages = (await chromium.new_page(locale="en-US"), await chromium.new_page(locale="en-US"))
+    yield pages
+    for page in pages:
+        await page.close()
 
 
 async def driven(pages: tuple[Page, Page], app: str) -> None:

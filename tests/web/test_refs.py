@@ -1,16 +1,15 @@
 """A ref leads to what was shown, or nowhere: never to something else."""
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import needs_web
 from tests.web.see import PAGES, outline, shown
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 LIST = """<ul aria-label=Cart>
   <li><b>Blue mug</b> <button>Remove</button></li>
@@ -37,12 +36,6 @@ ROUNDS = """(rounds) => {
   }
   return told;
 }"""
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
 
 
 async def ref_of(page: Page, part: str) -> str:

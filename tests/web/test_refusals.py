@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser, Page
+from tests.http.browsing import needs_chromium
 from tests.web.act_scenes import execute, load
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 # What Playwright evaluates counts as the visitor's own doing, which opens choosers of files.
 SPIES = """<script>
@@ -20,10 +21,11 @@ for (const kind of ["pointerdown", "mousedown", "click", "keydown", "beforeinput
 </script>"""
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def page() -> AsyncGenerator[Page]:
-    async with browser() as chromium:
-        yield await chromium.new_page()
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def page(chromium: Browser) -> AsyncGenerator[Page]:
+    page = await chromium.new_page()
+    yield page
+    await page.close()
 
 
 async def refused(page: Page, html: str, tool: str, /, **args: object) -> str:

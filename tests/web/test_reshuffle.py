@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser
+from tests.http.browsing import needs_chromium
 from tests.web.act_scenes import PAGES, load
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow]
 
@@ -24,15 +26,16 @@ class Told:
     wrong: list[dict[str, Any]]
 
 
-async def test_of_500_clicks_on_a_page_that_reshuffles_none_is_wrong():
-    async with browser() as chromium:
+@in_browser
+async def test_of_500_clicks_on_a_page_that_reshuffles_none_is_wrong(chromium: Browser):
+    async def rounds(first: int) -> Told:
+        page = await chromium.new_page()
+        await load(page, (PAGES / "reshuffle.html").read_text())
+        told = await page.evaluate("([count, first]) => rounds(count, first)", [ROUNDS // AT_ONCE, first])
+        await page.close()
+        return Told(**told)
 
-        async def rounds(first: int) -> Told:
-            page = await (await chromium.new_context()).new_page()
-            await load(page, (PAGES / "reshuffle.html").read_text())
-            return Told(**await page.evaluate("([count, first]) => rounds(count, first)", [ROUNDS // AT_ONCE, first]))
-
-        told = await asyncio.gather(*(rounds(17 + each) for each in range(AT_ONCE)))
+    told = await asyncio.gather(*(rounds(17 + each) for each in range(AT_ONCE)))
     wrong = [each for part in told for each in part.wrong]
     right, refused = sum(part.right for part in told), sum(part.refused for part in told)
     print(f"{right} right, {refused} refused, {len(wrong)} wrong")

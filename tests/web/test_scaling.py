@@ -1,17 +1,15 @@
 """A page of four times the elements takes about four times as long to see."""
 
-from collections.abc import AsyncGenerator
 from statistics import median
-from typing import Any, cast
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, CDPSession, Page
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import needs_web
-from tests.web.see import shown
+from tests.web.see import counted, shown, spent
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 SMALL, LARGE = 2_000, 8_000
 MOST = 6
@@ -31,24 +29,15 @@ OFTEN = ("rows", "fields with labels")
 """Looked at whenever the tests run; the others take longer than they tell."""
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
-
-
 @pytest.mark.parametrize(
     "kind", [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.soak) for kind in KINDS]
 )
 async def test_four_times_the_elements_take_about_four_times_as_long(chromium: Browser, kind: str):
     markup, elements = KINDS[kind]
-    async with shown(chromium, "<!doctype html>") as page:
-        clock = await page.context.new_cdp_session(page)
-        await asked(clock, "Performance.enable", timeDomain="threadTicks")
+    async with shown(chromium, "<!doctype html>") as page, counted(page) as clock:
         rounds = [
             [await looked(page, clock, markup, size // elements) for size in (SMALL, LARGE)] for _ in range(ROUNDS)
         ]
-        await clock.detach()
     ratio = median(large / small for small, large in rounds)
     print(f"\n{kind}: {ratio:.1f} ×")
     assert ratio < MOST
@@ -64,13 +53,3 @@ async def looked(page: Page, clock: CDPSession, markup: str, count: int) -> floa
     before = await spent(clock)
     await page.evaluate("() => { automation.getPageState() }")
     return await spent(clock) - before
-
-
-async def spent(clock: CDPSession) -> float:
-    answer = await asked(clock, "Performance.getMetrics")
-    return next(each["value"] for each in answer["metrics"] if each["name"] == "ThreadTime")
-
-
-async def asked(clock: CDPSession, method: str, **params: str) -> dict[str, Any]:
-    answer = await clock.send(method, params)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return cast("dict[str, Any]", answer)

@@ -1,17 +1,16 @@
 """What stood in a private field is told nowhere, not even when the field is gone and the page says it aloud."""
 
 import json
-from collections.abc import AsyncGenerator
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.act_scenes import execute
 from tests.web.bundles import needs_web
 from tests.web.see import outline, shown, state
+from tests.web.shared_browser import in_browser
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 PAY = """<label>Password <input id=p type=password value=hunter2secret></label>
   <label>Card <input id=c autocomplete=cc-number value="4111 1111 1111 1111"></label>
@@ -24,12 +23,6 @@ PAY = """<label>Password <input id=p type=password value=hunter2secret></label>
       document.querySelectorAll('input').forEach((each) => each.remove());
     }
   </script>"""
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as started:
-        yield started
 
 
 async def test_what_a_page_repeats_when_the_field_is_gone_is_not_told(chromium: Browser):

@@ -1,7 +1,6 @@
 """The shop's story in a real browser: the agent on its pages puts things into the cart, fills in the form, and orders
 only what was approved, once, whatever happens to the page or to the server meanwhile."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,30 +10,26 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, ConsoleMessage, Page, expect
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
+from tests.waiting import until
 from tests.web.bundles import WEB, built, needs_web
+from tests.web.ports import held_port
+from tests.web.shared_browser import PATIENT, in_browser
 from tests.web.shop_process import marker, shop_process, started
 
 from pollux.emulator import run_emulator
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 AXE = WEB / "node_modules/axe-core/axe.min.js"
 ADDRESS = {"name": "Ada Lovelace", "street": "12 St James's Square", "town": "London", "postcode": "SW1Y 4JH"}
-PATIENT = 20_000
 CALL = """async ([name, input]) => {
   const answer = await fetch(`/_jay/actions/${name}`, { method: "POST", body: JSON.stringify(input) });
   return (await answer.json()).data;
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def model() -> AsyncGenerator[str]:
     async with run_emulator(port=0) as emulator:
         yield emulator.url
@@ -45,7 +40,7 @@ def scripts() -> Path:
     return built()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def url(model: str, scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[str]:
     """The shop for those whose server does not die. Every visitor is somebody new."""
     async with shop_process(tmp_path_factory.mktemp("home"), scripts, model) as shop:
@@ -74,7 +69,7 @@ class Visitor:
         return {name: await self.page.locator(f"[name={name}]").input_value() for name in ADDRESS}
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def visitor(chromium: Browser) -> AsyncGenerator[Visitor]:
     page = await chromium.new_page()
     known = Visitor(page)
@@ -145,25 +140,23 @@ async def test_a_server_killed_while_it_orders_has_ordered_once_when_it_is_back(
     visitor: Visitor, model: str, scripts: Path, tmp_path: Path, hold: str
 ):
     home, page = tmp_path / "home", visitor.page
-    async with shop_process(home, scripts, model, hold=hold) as shop:
-        await page.goto(f"{shop.url}checkout")
-        await visitor.call("addToCart", productId="mug-blue", quantity=2)
-        await page.reload()
-        await visitor.say("place the order")
-        await approve(page)
-        async with asyncio.timeout(20):
-            while not marker(home).exists():
-                await asyncio.sleep(0.02)
-        shop.kill()
-        port = urlsplit(shop.url).port or 0
-        again = await started(home, scripts, model, port=port)
-        try:
-            await visitor.hears("The order is placed: number 1")
-            orders = await visitor.call("listOrders")
-            assert [order["total"] for order in orders] == [19]
-            assert (await visitor.call("getCart"))["count"] == 0
-        finally:
-            again.kill()
+    with held_port() as port:
+        async with shop_process(home, scripts, model, port=port, hold=hold) as shop:
+            await page.goto(f"{shop.url}checkout")
+            await visitor.call("addToCart", productId="mug-blue", quantity=2)
+            await page.reload()
+            await visitor.say("place the order")
+            await approve(page)
+            await until(marker(home).exists)
+            shop.kill()
+            again = await started(home, scripts, model, port=port)
+            try:
+                await visitor.hears("The order is placed: number 1")
+                orders = await visitor.call("listOrders")
+                assert [order["total"] for order in orders] == [19]
+                assert (await visitor.call("getCart"))["count"] == 0
+            finally:
+                again.kill()
 
 
 async def test_the_visitor_can_do_all_of_it_by_hand(visitor: Visitor, url: str):

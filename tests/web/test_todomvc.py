@@ -3,9 +3,11 @@
 import asyncio
 
 import pytest
-from tests.http.browsing import browser, needs_chromium
+from playwright.async_api import Browser
+from tests.http.browsing import needs_chromium
 from tests.web.act_todos import Hand, Tools, installed, lived, served, starts
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.interop]
 
@@ -13,10 +15,11 @@ AT_ONCE = 3
 ENOUGH = 40
 
 
-async def test_the_tools_drive_nearly_every_todo_app_that_trusted_input_drives():
+@in_browser
+async def test_the_tools_drive_nearly_every_todo_app_that_trusted_input_drives(chromium: Browser):
     apps = installed()
     turn = asyncio.Semaphore(AT_ONCE)
-    async with served(apps) as url, browser() as chromium:
+    async with served(apps) as url:
 
         async def trial(start: str, kind: type[Hand] | type[Tools]) -> str:
             async with turn:

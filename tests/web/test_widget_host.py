@@ -1,17 +1,16 @@
 """A chat in somebody else's page: neither harms the other, whatever the page's style, policy and scripts are like."""
 
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import WEB, needs_web
+from tests.web.shared_browser import in_browser
 from tests.web.widget_pages import HOST, STRICT, ChatPage, chat_page
 from tests.web.widget_scenes import EVERYTHING, STEPS, TROUBLE, question, said
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 HOSTILE = """
 * { all: unset !important; display: block !important; font-size: 60px !important; color: red !important;
@@ -45,12 +44,6 @@ AXE = """async () => {
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
-
-
 async def looks(there: ChatPage) -> Any:
     await there.show(**EVERYTHING, error=TROUBLE, approvals=[question()])
     await expect(there.part(".approve")).to_have_attribute("aria-disabled", "false")
@@ -63,7 +56,7 @@ async def test_hostile_style_changes_nothing_of_the_chat(chromium: Browser):
     async with chat_page(chromium, host=OVERLAY, style=HOSTILE, tag='data-mode="full"') as there:
         assert await looks(there) == usual
         # Above what covers the whole page: a person reaches it with the mouse.
-        await there.part(".deny").click(timeout=3000)
+        await there.part(".deny").click()
         assert await there.asked() == [["resolve", "a1", "reject"]]
         assert there.troubles == []
 

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, expect
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.web.bundles import bundle, needs_web
+from tests.web.shared_browser import in_browser
 from tests.web.widget_pages import HOST, ChatPage, chat_page
 from tests.web.widget_scenes import question, said, talk
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 DIALOGS = (
     HOST
@@ -40,19 +41,13 @@ FOCUSED = """() => {
 }"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def opened(chromium: Browser) -> AsyncGenerator[ChatPage]:
     async with chat_page(chromium, host=DIALOGS, first=SCRIPT, csp="", tag='data-mode="full"') as page:
         yield page
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def there(opened: ChatPage) -> AsyncGenerator[ChatPage]:
     yield await opened.again()
     assert opened.troubles == []

@@ -1,26 +1,19 @@
 """The whole script in a page of a real server: it sees the page and uses it, asks first, and survives a reload."""
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 from tests.engine.builders import TO_BOB, mail
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.page.site import page_site as site
 from tests.web.bundles import built, needs_web
+from tests.web.shared_browser import in_browser
 from tests.web.widget_site import ask, shop
 
 from pollux.providers.scripted import ScriptedProvider, call, reply
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 
 async def test_the_script_sees_and_uses_the_page_and_tells_of_it(chromium: Browser, tmp_path: Path):

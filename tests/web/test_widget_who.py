@@ -11,15 +11,16 @@ from playwright.async_api import Browser, Page, Request, Route, expect
 from tests.asgi import issuer as lab
 from tests.asgi.issuer import Issuer
 from tests.engine.builders import TO_BOB, mail
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import needs_chromium
 from tests.page.site import page_site as site
 from tests.web.bundles import needs_web
+from tests.web.shared_browser import in_browser
 from tests.web.widget_site import ask, shop
 
 from pollux.engine.model import ModelRequest
 from pollux.providers.scripted import ScriptedProvider, call, calls, reply
 
-pytestmark = [needs_chromium, needs_web, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
 PAGE = """<!doctype html><html lang="en"><head><title>Shop</title></head><body><main><h1>Mugs</h1></main>
 <script src="/pollux.js" id="tag" data-mode="full"></script></body></html>"""
@@ -27,13 +28,7 @@ CHATS = '<pollux-chat id="left"></pollux-chat><pollux-chat></pollux-chat><pollux
 SHELF = "() => JSON.stringify(Object.entries(sessionStorage))"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncGenerator[Browser]:
-    async with browser() as opened:
-        yield opened
-
-
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="session")
 async def issuer() -> AsyncGenerator[Issuer]:
     async with lab.serving() as server:
         # Visits are told by the real clock, so the issuer's has to be near it.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from playwright.async_api import Browser, expect
-from tests.http.browsing import browser
+from tests.web.shared_browser import launched
 from tests.web.widget_pages import chat_page
 from tests.web.widget_scenes import question, said, step, talk
 
@@ -47,7 +47,7 @@ async def shoot(chromium: Browser, mode: str, scheme: Literal["light", "dark"]) 
 
 
 async def main() -> None:
-    async with browser() as chromium:
+    async with launched() as chromium:
         for scheme in ("light", "dark"):
             for mode in ("compact", "full"):
                 await shoot(chromium, mode, scheme)

@@ -16,8 +16,9 @@ SESSION = "s1"
 Message = dict[str, Any]
 
 
-def say(message: Message) -> None:
-    raw(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+def say(*messages: Message) -> None:
+    """All of them in one piece."""
+    raw("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
 
 
 def raw(text: str | bytes) -> None:
@@ -54,7 +55,11 @@ def refuse(message: Message, code: int, text: str, data: Any = None) -> None:
 
 
 def update(what: str, /, session: str = SESSION, **fields: Any) -> None:
-    say({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": what, **fields}}})
+    say(made_update(what, session, **fields))
+
+
+def made_update(what: str, session: str, **fields: Any) -> Message:
+    return {"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": what, **fields}}}
 
 
 def chunk(text: str, **options: Any) -> None:
@@ -192,10 +197,10 @@ def loads() -> None:
     load = hear("session/load")
     session = load["params"]["sessionId"]
     chunk("replayed before ", session=session)
-    answer(load, {})
-    for number in range(5):
-        time.sleep(0.05)
-        chunk(f"replayed after {number} ", session=session)
+    # In one piece, so that nobody takes the pauses of a slow machine for the end.
+    texts = [{"type": "text", "text": f"replayed after {number} "} for number in range(5)]
+    replay = [made_update("agent_message_chunk", session, content=text) for text in texts]
+    say({"id": load["id"], "result": {}}, *replay)
     prompt = hear("session/prompt")
     chunk("new text", session=session)
     finish(prompt)

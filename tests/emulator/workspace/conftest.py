@@ -6,6 +6,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from tests.emulator.workspace.desk import ALL, Clock, Desk
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator.workspace import Workspace, run_workspace
 
@@ -28,6 +29,6 @@ async def workspace(clock: Clock, ledger_file: Path) -> AsyncGenerator[Workspace
 
 @pytest.fixture
 async def desk(workspace: Workspace) -> AsyncGenerator[Desk]:
-    timeout = aiohttp.ClientTimeout(total=10)
+    timeout = aiohttp.ClientTimeout(total=HANG_SECONDS)
     async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
         yield Desk(session, workspace.url, workspace.tokens(ALL)["access_token"])

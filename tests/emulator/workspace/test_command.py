@@ -11,6 +11,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.emulator.processes import ended
+from tests.waiting import HANG_SECONDS
 
 from pollux.emulator import main
 from pollux.emulator.command import Options
@@ -27,7 +29,7 @@ async def running(*arguments: str, lines: int = 1) -> AsyncGenerator[list[dict[s
         stderr=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANG_SECONDS), ended(process):
         yield [json.loads(await process.stdout.readline()) for _ in range(lines)]
         process.send_signal(signal.SIGTERM)
         out, err = await process.communicate()

@@ -1,14 +1,14 @@
 """Statements for a real PostgreSQL: what they answer, what they cannot do, and how they are stopped."""
 
 import asyncio
-import sys
 from collections.abc import Generator
 from typing import Any
 
 import psycopg
 import pytest
-from tests.runbooks.blocks.at_work import ID, block, prepared, preview, run, scene, subjects
+from tests.runbooks.blocks.at_work import ID, block, prepared, run, scene
 from tests.stores.postgres import fresh_database
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.runbooks.blocks import Call
@@ -142,83 +142,33 @@ async def test_more_rows_than_anybody_reads_are_left_out(url: str):
 
 
 async def test_a_statement_is_stopped_by_its_time_out(url: str):
-    for text in ("SELECT pg_sleep(60)", "CREATE TABLE slow AS SELECT pg_sleep(60)::text"):
-        with pytest.raises(ToolError, match=r"stopped: it took longer than 0\.2 s"):
-            await run(POSTGRES, query(url, text, timeoutSeconds=0.2), scene())
+    for text in ("SELECT pg_sleep(1000)", "CREATE TABLE slow AS SELECT pg_sleep(1000)::text"):
+        with pytest.raises(ToolError, match=r"stopped: it took longer than 1 s"):
+            await run(POSTGRES, query(url, text, timeoutSeconds=1), scene())
 
 
-@pytest.mark.parametrize("text", ["SELECT pg_sleep(60)", "DO $$ BEGIN PERFORM pg_sleep(60); END $$"])
+@pytest.mark.parametrize("text", ["SELECT pg_sleep(1000)", "DO $$ BEGIN PERFORM pg_sleep(1000); END $$"])
 async def test_a_cancelled_statement_ends_in_the_server_too(url: str, text: str):
     def at_work() -> int:
         with psycopg.connect(url) as database:
             found = database.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pollux-runbook' AND state = 'active'"
+                # Of this database: others may be tested at the same time.
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND application_name = 'pollux-runbook' AND state = 'active'"
             ).fetchone()
             assert found is not None
             return found[0]
 
     running = asyncio.create_task(run(POSTGRES, query(url, text), scene()))
-    async with asyncio.timeout(10):
-        while not at_work():
-            await asyncio.sleep(0.05)
-        running.cancel()
+    await until(at_work)
+    running.cancel()
+    async with asyncio.timeout(HANG_SECONDS):
         with pytest.raises(asyncio.CancelledError):
             await running
-        while at_work():
-            await asyncio.sleep(0.05)
+    await until(lambda: not at_work())
 
 
 async def test_a_lost_connection_leaves_open_what_was_done(url: str):
     text = "CREATE TABLE IF NOT EXISTS t (a int); SELECT pg_terminate_backend(pg_backend_pid())"
     with pytest.raises(OutcomeUnknown):
         await run(POSTGRES, query(url, text), scene())
-
-
-async def test_who_cannot_be_reached_is_told_without_the_password():
-    with pytest.raises(ToolError, match=r"postgresql://me@127\.0\.0\.1:1/db cannot be reached") as caught:
-        await run(POSTGRES, query("postgres://me:geheim@127.0.0.1:1/db", "SELECT 1"), scene())
-    assert "geheim" not in str(caught.value)
-
-
-async def test_our_own_password_is_not_sent_to_a_server_that_a_document_names(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PGPASSWORD", "canary")
-    heard = bytearray()
-    ended = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Speaks just enough to ask for a password in the clear.
-        try:
-            while more := await reader.read(1024):
-                heard.extend(more)
-                is_asking_for_tls = more[4:8] == b"\x04\xd2\x16\x2f"
-                writer.write(b"N" if is_asking_for_tls else b"R\x00\x00\x00\x08\x00\x00\x00\x03")
-        finally:
-            writer.close()
-            await writer.wait_closed()
-            ended.set()
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, asyncio.timeout(20):
-        port = server.sockets[0].getsockname()[1]
-        with pytest.raises(ToolError, match="no password supplied"):
-            await run(POSTGRES, query(f"postgres://me@127.0.0.1:{port}/db?gssencmode=disable", "SELECT 1"), scene())
-        await ended.wait()
-    assert heard
-    assert b"canary" not in heard
-
-
-async def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ToolError, match=r"pip install 'pollux\[postgres\]'"):
-        await run(POSTGRES, query("postgres://a/b", "SELECT 1"), scene())
-
-
-def test_rules_and_people_see_the_database_without_its_password():
-    call = POSTGRES.call(query("postgres://me:geheim@h:5/db?sslmode=require&sslpassword=geheim", "SELECT 1"), scene())
-    assert subjects(POSTGRES, call) == {"postgresql://me@h:5/db?sslmode=require"}
-    assert preview(POSTGRES, call) == "on postgresql://me@h:5/db?sslmode=require:\nSELECT 1"
-
-
-@pytest.mark.parametrize("uri", ["mysql://a/b", "host=a dbname=b", "postgres://[a/b"])
-def test_an_address_of_something_else_is_refused(uri: str):
-    with pytest.raises(ValidationError, match="uri"):
-        prepared(POSTGRES, POSTGRES.call(query(uri, "SELECT 1"), scene()))

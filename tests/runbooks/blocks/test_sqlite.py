@@ -3,12 +3,13 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.runbooks.blocks.at_work import ID, block, prepared, preview, run, scene, subjects
-from tests.tools.shell.living import eventually
+from tests.waiting import until
 
 from pollux.core.errors import OutcomeUnknown, ToolError, ValidationError
 from pollux.runbooks.blocks import Call
@@ -157,7 +158,7 @@ async def test_a_query_without_end_is_stopped_by_its_time_out(folder: Path):
 async def test_a_cancelled_statement_has_ended_when_the_call_returns(folder: Path):
     text = f"DELETE FROM things; INSERT INTO things(id) {FOREVER}"
     running = asyncio.create_task(run(SQLITE, query(text), scene(folder)))
-    await eventually(lambda: is_locked(folder))
+    await until(lambda: is_locked(folder))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -166,12 +167,37 @@ async def test_a_cancelled_statement_has_ended_when_the_call_returns(folder: Pat
     assert rows(folder) == [(2,)]
 
 
-async def test_who_writes_waits_for_others_and_can_be_cancelled_meanwhile(folder: Path):
+class Watched(sqlite3.Connection):
+    """Notes what it is asked for, and for what it was too early."""
+
+    asked: ClassVar[list[str]]
+    early: ClassVar[set[int]]
+
+    def execute(self, sql: str, *args: Any) -> sqlite3.Cursor:
+        self.asked.append(sql)
+        try:
+            return super().execute(sql, *args)
+        except sqlite3.OperationalError:
+            self.early.add(id(self))
+            raise
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
+    """Every connection from now on."""
+    Watched.asked, Watched.early = [], set()
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    return Watched
+
+
+async def test_who_writes_waits_for_others_and_can_be_cancelled_meanwhile(folder: Path, watched: type[Watched]):
     with closing(sqlite3.connect(folder / "shop.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         running = asyncio.create_task(run(SQLITE, query("DELETE FROM things"), scene(folder)))
         gone = asyncio.create_task(run(SQLITE, query("DELETE FROM things"), scene(folder)))
-        assert (await asyncio.wait({running, gone}, timeout=0.3))[0] == set()
+        # Both have found it locked, and try again.
+        await until(lambda: len(watched.early) == 2)
+        assert not running.done() and not gone.done()
         gone.cancel()
         with pytest.raises(asyncio.CancelledError):
             await gone
@@ -181,13 +207,19 @@ async def test_who_writes_waits_for_others_and_can_be_cancelled_meanwhile(folder
     assert rows(folder) == [(0,)]
 
 
-async def test_who_reads_waits_for_those_who_write(folder: Path):
+async def test_who_reads_waits_for_those_who_write(folder: Path, watched: type[Watched]):
+    text = "SELECT count(*) AS n FROM things"
     with closing(sqlite3.connect(folder / "shop.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        running = asyncio.create_task(run(SQLITE, query("SELECT count(*) AS n FROM things"), scene(folder)))
-        assert (await asyncio.wait({running}, timeout=0.3))[0] == set()
+        first = asyncio.create_task(run(SQLITE, query(text), scene(folder)))
+        await until(lambda: watched.asked.count(text) == 1)
+        # By the time that another has come so far, a reader who does not wait would be gone.
+        second = asyncio.create_task(run(SQLITE, query(text), scene(folder)))
+        await until(lambda: watched.asked.count(text) == 2)
+        assert not first.done() and not second.done()
         other.execute("COMMIT")
-        assert SQLITE.output(await running)["rows"] == [{"n": 2}]
+        for running in (first, second):
+            assert SQLITE.output(await running)["rows"] == [{"n": 2}]
 
 
 async def test_what_no_database_reads_is_told(folder: Path):

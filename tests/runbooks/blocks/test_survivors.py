@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.tools.shell.living import eventually, living, new_mark, sleepers
+from tests.tools.shell.living import living, new_mark, sleepers
+from tests.waiting import until
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -42,10 +43,10 @@ async def test_nothing_of_a_script_or_a_terminal_survives_us(
     words = [sys.executable, "-c", US, mark, CODE, str(tmp_path)]
     with subprocess.Popen(words, cwd=REPOSITORY, stderr=subprocess.DEVNULL) as us:
         try:
-            await eventually(lambda: sleepers(mark) == 8, seconds=20)
+            await until(lambda: sleepers(mark) == 8)
             began = time.monotonic()
             us.send_signal(how)
-            await eventually(lambda: not living(mark))
+            await until(lambda: not living(mark))
         finally:
             us.kill()
     print(f"{how.name}: 8 sleepers gone after {time.monotonic() - began:.2f} s")

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 from tests.http.conform import check_line
 from tests.http.site import TOKENS, Got, Person, Site, page_door, settings_in
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
@@ -25,7 +26,7 @@ from pollux.serve import application, runbooks_of
 from pollux.stores.memory import MemoryStore
 from pollux.testing import scripted
 
-PATIENCE = 30.0
+PATIENCE = HANG_SECONDS
 RUNS = "/api/runbooks/runs"
 ENDED = ("completed", "failed", "cancelled")
 
@@ -98,12 +99,14 @@ async def begun(person: Person, path: str, *, trust: bool = True, **more: Any) -
 
 async def seen(person: Person, run_id: str, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The run as soon as it is so."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            run = await shown(person, run_id)
-            if is_so(run):
-                return run
-            await asyncio.sleep(0.05)
+
+    async def run_that_is_so() -> dict[str, Any] | None:
+        run = await shown(person, run_id)
+        return run if is_so(run) else None
+
+    found = await until(run_that_is_so)
+    assert found is not None
+    return found
 
 
 async def ended(person: Person, run_id: str) -> dict[str, Any]:

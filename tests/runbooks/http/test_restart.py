@@ -1,7 +1,6 @@
 """`pollux serve` killed under a runbook, and started again: nothing is lost, nothing done twice, and people decide."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,16 +23,11 @@ from tests.runbooks.http.site import (
 )
 from tests.runbooks.lab import document, id_of, script
 from tests.runbooks.test_foreign_agents import worker
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
 HELD = "echo two >> log; test -e again || { touch held; while :; do sleep 0.05; done; }"
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not is_so():
-            await asyncio.sleep(0.02)
 
 
 async def test_killed_in_the_middle_of_a_block_it_stops_there_and_is_gone_on_with_as_a_person_says(tmp_path: Path):

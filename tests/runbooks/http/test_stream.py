@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests import waiting
 from tests.http.site import Person
 from tests.runbooks.http.site import (
     PATIENCE,
@@ -101,8 +102,9 @@ async def test_who_hangs_up_stops_nothing_and_leaves_nothing_behind(tmp_path: Pa
                 async with here.ada.open("GET", f"{RUNS}/{run['runId']}/events") as answer:
                     await answer.content.readline()
                     answer.close()
-            while [task for task in asyncio.all_tasks() if "Queue.get" in str(task.get_coro())]:
-                await asyncio.sleep(0.02)
+            await waiting.until(
+                lambda: not [task for task in asyncio.all_tasks() if "Queue.get" in str(task.get_coro())]
+            )
         (tmp_path / "runbooks/go").touch()
         assert (await ended(here.ada, run["runId"]))["state"] == "completed"
 

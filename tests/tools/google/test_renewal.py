@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from aiohttp import web
 from tests.tools.google.kept import KeptSecrets
 from tests.tools.google.oauth_double import Form, failing, saying
 from tests.tools.google.oauth_lab import ADA, BOB, KEY, Lab, lab
+from tests.waiting import until
 
 from pollux.core.errors import AuthError, Draining, PolluxError, ToolExecutionError
 from pollux.core.ids import UserId
@@ -25,12 +26,6 @@ from pollux.tools.google.seal import Sealer
 async def it() -> AsyncGenerator[Lab]:
     async with lab() as made:
         yield made
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.001)
 
 
 async def expiring(it: Lab, user: UserId = ADA) -> Secret:

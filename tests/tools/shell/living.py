@@ -1,8 +1,5 @@
 """Who is alive: processes found by a mark in their arguments or environment, wherever they went in the process tree."""
 
-import asyncio
-import time
-from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -30,12 +27,3 @@ def living(mark: str) -> dict[int, bytes]:
 
 def sleepers(mark: str) -> int:
     return sum(argv == SLEEPING for argv in living(mark).values())
-
-
-async def eventually(holds: Callable[[], bool], *, seconds: float = 10) -> float:
-    """How long it took until this held. Raises TimeoutError if it never did."""
-    began = time.monotonic()
-    async with asyncio.timeout(seconds):
-        while not holds():
-            await asyncio.sleep(0.01)
-    return time.monotonic() - began

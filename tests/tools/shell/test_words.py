@@ -62,7 +62,7 @@ QUOTED = st.lists(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not BASH, reason="needs bash")
+@pytest.mark.skipif(not BASH, reason="bash is not installed (apt-get install bash)")
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=QUIET)
 @given(st.lists(TEXTS | QUOTED.map(lambda pieces: "show " + "".join(pieces)), min_size=20, max_size=60))
 def test_where_words_are_literal_bash_hands_over_exactly_these(tmp_path: Path, texts: list[str]):
@@ -71,7 +71,7 @@ def test_where_words_are_literal_bash_hands_over_exactly_these(tmp_path: Path, t
     assert not os.listdir(tmp_path)
 
 
-@pytest.mark.skipif(not BASH, reason="needs bash")
+@pytest.mark.skipif(not BASH, reason="bash is not installed (apt-get install bash)")
 @settings(deadline=None, max_examples=EXAMPLES, suppress_health_check=QUIET)
 @given(
     st.lists(st.lists(st.sampled_from([*"ab'\"\\ =%!~#{}.:@+-^,", "''", '""']), min_size=1, max_size=8), min_size=20)

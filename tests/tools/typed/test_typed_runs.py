@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 from tests.engine.builders import Lab, answer, approve, journal, question, sent
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import ToolError
 from pollux.core.events import ActionCompleted, ActionFailed
@@ -55,7 +56,7 @@ async def kept_of(engine: Engine) -> JSON:
 
 
 async def test_sync_calls_of_one_turn_run_at_the_same_time(lab: Lab):
-    both = threading.Barrier(2, timeout=5)
+    both = threading.Barrier(2, timeout=HANG_SECONDS)
 
     @tool
     def meet(name: str) -> str:
@@ -74,7 +75,7 @@ async def test_async_calls_of_one_turn_run_at_the_same_time(lab: Lab):
     @tool
     async def meet(name: str) -> str:
         """Meet the other."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HANG_SECONDS):
             await both.wait()
         return f"{name} came"
 
