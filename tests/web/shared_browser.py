@@ -50,9 +50,10 @@ async def launched(*flags: str) -> AsyncGenerator[Browser]:
     """A Chromium with these flags too, closed at the end."""
     ours = [flag for flag in FLAGS if not flag.startswith(("--host-resolver-rules=", "--disable-features="))]
     ours += [*_ALONE, f"--host-resolver-rules={_RESOLVED}", f"--disable-features={','.join(_WITHOUT)}"]
-    # A home of its own: the user's may be missing or full of their tastes.
+    # A home of its own: with one that it cannot write to, every click takes seconds. And letters for it to name files
+    # with: where there are none but ASCII and its folder has others, it keeps nothing of what pages store.
     with TemporaryDirectory(prefix="pollux-chromium-", ignore_cleanup_errors=True) as home:
-        environ: dict[str, str | float | bool] = {**os.environ, "HOME": home}
+        environ: dict[str, str | float | bool] = {**os.environ, "HOME": home, "LC_ALL": "C.UTF-8"}
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*ours, *flags], env=environ)
             try:
