@@ -2,10 +2,11 @@
 
 import signal
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.programs import FORMATS, Place, keys
+from tests.cli.programs import FORMATS, PATIENCE, POLLUX, Place, keys
 
 # A `sitecustomize` is imported before the program: the signal comes just where the program imports this module.
 STRIKES = """
@@ -18,6 +19,16 @@ class Strike:
             os.kill(os.getpid(), {number})
 
 sys.meta_path.insert(0, Strike())
+"""
+
+STRIKES_AT_THE_LOOP = """
+import asyncio.base_events, os, signal
+
+def strike(self, made=asyncio.base_events.BaseEventLoop.__init__):
+    os.kill(os.getpid(), signal.SIGINT)
+    made(self)
+
+asyncio.base_events.BaseEventLoop.__init__ = strike
 """
 
 
@@ -59,3 +70,12 @@ def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path: Path):
         finally:
             signal.signal(signal.SIGINT, before)
     assert (ended.code, ended.last("json")["code"]) == (1, "timeout")
+
+
+@pytest.mark.parametrize("command", ["demo", "serve", "emulator"])
+def test_an_interrupt_while_the_event_loop_is_made_leaves_no_traceback(tmp_path: Path, command: str):
+    (tmp_path / "sitecustomize.py").write_text(STRIKES_AT_THE_LOOP)
+    environ = Place(tmp_path, PYTHONPATH=str(tmp_path)).environ
+    program = [*POLLUX, command, "--port", "0"]
+    done = subprocess.run(program, capture_output=True, cwd=tmp_path, env=environ, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (130, b"")

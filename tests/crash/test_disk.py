@@ -106,7 +106,8 @@ async def test_a_write_that_fails_loses_nothing_and_the_same_process_goes_on(lab
 async def test_a_disk_that_fails_for_good_has_acknowledged_nothing_that_is_not_there(lab: Lab, number: int):
     place = lab.place()
     trace = Trace("fsync,fdatasync", f"{number}+", "error=EIO")
-    child = await lab.spawn("run", place, {"run_a": "keyed", "run_b": "once"}, trace=trace)
+    # Long enough that the disk fails in the middle of them, also where one sync does for several of their writes.
+    child = await lab.spawn("run", place, {"run_a": "keyed;keyed;keyed", "run_b": "once;once;once"}, trace=trace)
     await met_trouble(place)
     child.send(SIGKILL)
     assert await child.wait() == -SIGKILL

@@ -106,6 +106,10 @@ def _run(arguments: list[str]) -> int:
         from pollux.cli.early import heed
 
         heed()
+    if command in ("serve", "worker", "emulator", "demo"):
+        from pollux.cli.early import leave
+
+        leave()
     if command not in COMMANDS:
         complain(_unknown(command))
         return 2

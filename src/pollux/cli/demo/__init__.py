@@ -9,7 +9,7 @@ from pathlib import Path
 from pollux.cli.kept import here
 from pollux.cli.parser import Parser
 from pollux.config import ConfigError
-from pollux.signals import on_signals
+from pollux.signals import ENDING, on_signals
 
 EXAMPLES = """\
 examples:
@@ -19,9 +19,6 @@ examples:
 
 exit codes: 0; 1 a step of the tour did not hold; 129, 130 and 143 ended by a signal
 """
-LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, whoever ends programs, and a terminal that was closed."""
-
 DEMO = "Pollux demo: starting a model, a mailbox, a shop and the console on this machine …"
 TOUR = "Pollux tour: a real server, killed twice. Demo model, rule-based; nothing leaves this machine."
 
@@ -53,20 +50,22 @@ async def _run(arguments: argparse.Namespace) -> int:
             return 128 + heard[0]
         finally:
             # Somebody who presses Ctrl-C once more would keep the folder from being removed.
-            for number in LEAVING:
+            for number in ENDING:
                 signal.signal(number, signal.SIG_IGN)
 
 
 def _leave_on_signals(heard: list[signal.Signals]) -> None:
-    """SIGTERM and a closed terminal end it as Ctrl-C does: everything that was started is ended."""
+    """Ctrl-C, SIGTERM and a closed terminal end it: everything that was started is ended."""
     task = asyncio.current_task()
     assert task is not None
 
     def leave(number: signal.Signals) -> None:
         heard.append(number)
-        task.cancel()
+        if len(heard) == 1:
+            # Not again: that would cut short what ends everything.
+            task.cancel()
 
-    on_signals(leave, signal.SIGTERM, signal.SIGHUP)
+    on_signals(leave)
 
 
 async def _opened(place: Path, arguments: argparse.Namespace) -> int:
