@@ -5,9 +5,11 @@ decided by it.
 """
 
 import asyncio
+import os
+import threading
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager, suppress
 from inspect import isawaitable
 from pathlib import Path
 from typing import TypeVar, cast
@@ -49,3 +51,48 @@ def own_time() -> float:
         with suppress(OSError):
             kept_waiting += int(thread.read_text().split()[1])
     return time.monotonic() - kept_waiting / 1e9
+
+
+class Stopwatch:
+    """Counts seconds as an idle machine would: fewer than pass while more programs want a processor than there are.
+
+    For what other processes have promised to do in time: a busy machine passes, and who waits for too long does not.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._since = time.monotonic()
+
+    def look(self) -> None:
+        now = time.monotonic()
+        self.seconds += (now - self._since) / _crowd()
+        self._since = now
+
+
+@contextmanager
+def stopwatch() -> Generator[Stopwatch]:
+    """One that goes while the block lasts."""
+    watch, over = Stopwatch(), threading.Event()
+
+    def count() -> None:
+        while not over.wait(POLL_SECONDS):
+            watch.look()
+
+    counting = threading.Thread(target=count)
+    counting.start()
+    try:
+        yield watch
+    finally:
+        over.set()
+        counting.join()
+        watch.look()
+
+
+def _crowd() -> float:
+    """How many want each processor at the moment, or wait for a disk; at least one."""
+    with suppress(OSError):
+        told = dict(line.split(maxsplit=1) for line in Path("/proc/stat").read_text().splitlines())
+        # Whoever reads this runs, too.
+        wanting = int(told["procs_running"]) - 1 + int(told["procs_blocked"])
+        return max(1.0, wanting / (os.cpu_count() or 1))
+    return 1.0

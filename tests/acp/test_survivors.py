@@ -4,7 +4,6 @@ import contextlib
 import shlex
 import signal
 import sys
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from tests.acp.processes import Us, running
 from tests.acp.talking import AGENTS
 from tests.tools.shell.living import living, new_mark, sleepers
-from tests.waiting import HANG_SECONDS, until
+from tests.waiting import HANG_SECONDS, Stopwatch, stopwatch, until
 
 # By variables: a path may hold what a shell would split.
 NAMES = f"PYTHON={shlex.quote(sys.executable)} SCRIPT={shlex.quote(str(AGENTS / 'scripted.py'))}"
@@ -46,11 +45,11 @@ pytestmark = [
 
 async def test_no_agent_survives_a_cancelled_conversation(tmp_path: Path):
     async with all_shapes(tmp_path) as (us, marks):
-        began = time.monotonic()
-        us.process.send_signal(signal.SIGUSR1)
-        assert await us.hear() == ["ended", *["CancelledError"] * len(SHAPES)]
+        with stopwatch() as watch:
+            us.process.send_signal(signal.SIGUSR1)
+            assert await us.hear() == ["ended", *["CancelledError"] * len(SHAPES)]
         # Not only in the end: nobody is left when the cancelled call returns.
-        assert_alone(marks, began, "cancel")
+        assert_alone(marks, watch, "cancel")
 
 
 async def test_no_agent_survives_a_time_out(tmp_path: Path):
@@ -58,9 +57,9 @@ async def test_no_agent_survives_a_time_out(tmp_path: Path):
         async with all_shapes(tmp_path, timeout=seconds) as (us, marks):
             # Where the time is over before all are up, the machine is slow, and they get longer.
             is_up = not us.has_news
-            began = time.monotonic()
-            assert await us.hear(seconds=seconds + HANG_SECONDS) == ["ended", *["timeout"] * len(SHAPES)]
-            assert_alone(marks, began, "time-out")
+            with stopwatch() as watch:
+                assert await us.hear(seconds=seconds + HANG_SECONDS) == ["ended", *["timeout"] * len(SHAPES)]
+            assert_alone(marks, watch, "time-out", limit=seconds)
         if is_up:
             return
     raise AssertionError("they were never all up")
@@ -69,19 +68,19 @@ async def test_no_agent_survives_a_time_out(tmp_path: Path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 async def test_no_agent_survives_our_own_death(tmp_path: Path, number: signal.Signals):
     async with all_shapes(tmp_path) as (us, marks):
-        began = time.monotonic()
-        us.process.send_signal(number)
-        for mark in marks.values():
-            with contextlib.suppress(TimeoutError):
-                await until(lambda mark=mark: not living(mark))
-        assert_alone(marks, began, f"{number.name} to us")
+        with stopwatch() as watch:
+            us.process.send_signal(number)
+            for mark in marks.values():
+                with contextlib.suppress(TimeoutError):
+                    await until(lambda mark=mark: not living(mark))
+        assert_alone(marks, watch, f"{number.name} to us")
 
 
-def assert_alone(marks: dict[str, str], began: float, what: str) -> None:
-    taken = time.monotonic() - began
+def assert_alone(marks: dict[str, str], watch: Stopwatch, what: str, *, limit: float = 0.0) -> None:
     left = {shape: living(mark) for shape, mark in marks.items() if living(mark)}
-    print(f"{what}: {len(left)} of {len(SHAPES)} agents left somebody behind, after {taken:.2f} s")
+    print(f"{what}: {len(left)} of {len(SHAPES)} agents left somebody behind, after {watch.seconds:.2f} s")
     assert left == {}
+    assert watch.seconds < limit + 10
 
 
 @asynccontextmanager

@@ -28,10 +28,12 @@ import pytest
 from tests.cli.conformance.suite import told
 from tests.cli.fakes import Request, events, head, nobody, serving
 from tests.cli.programs import DEADLINES, PATIENCE, POLLUX, Ended, Place, Warm, abreast, keys
-from tests.waiting import HANG_SECONDS, block_until
+from tests.waiting import HANG_SECONDS, block_until, stopwatch
 
 pytestmark = pytest.mark.slow
 
+FEW = 15.0
+"""More seconds than a program needs to start and to end."""
 STREAM = ("--output-format", "stream-json")
 HUGE = "gemini-3.8-flash--huge-size400000"
 SLOW = "gemini-3.8-flash--slow-every100"
@@ -64,7 +66,11 @@ def _at_work(path: Path) -> list[str]:
 
 def run(place: Place, *words: str, shell: str = "exec {}", timeout: float = HANG_SECONDS, **environ: str) -> Ended:
     """The program by way of a shell that bends its streams. It has time enough, unless the test gives it little."""
-    ended = by_shell(place, *words, "--timeout", str(timeout), shell=shell, seconds=timeout + HANG_SECONDS, **environ)
+    with stopwatch() as watch:
+        ended = by_shell(
+            place, *words, "--timeout", str(timeout), shell=shell, seconds=timeout + HANG_SECONDS, **environ
+        )
+    assert watch.seconds < timeout + FEW, ended
     assert "Traceback" not in ended.talk, ended
     assert "Fatal" not in ended.talk, ended
     return ended

@@ -8,7 +8,6 @@ import json
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from tests.cli.machine import POLLUX, Machine
 from tests.runbooks.http.site import begun, ended, runbook_site
 from tests.runbooks.lab import agent, block, document, script
 from tests.tools.shell.living import living, new_mark, sleepers
-from tests.waiting import HANG_SECONDS, POLL_SECONDS, until
+from tests.waiting import HANG_SECONDS, POLL_SECONDS, stopwatch, until
 
 from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.trust import Trust
@@ -31,6 +30,7 @@ pytestmark = [
 ]
 
 WORKER = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).parent / "worker_agent.py")])
+WITHIN = 10.0
 LIMITS = (3, 12, 48)
 """Time-outs to be ended by. Where one comes before its tree is up, the machine is slow, and the next one is tried."""
 
@@ -104,13 +104,15 @@ async def assert_cancelled(path: Path, trees: dict[str, Tree]) -> None:
             runs.append((await begun(site.ada, f"{number}.runbook.json"))["runId"])
         for name, tree in trees.items():
             await until(lambda name=name, tree=tree: is_up(tree, marks[name]), seconds=2 * HANG_SECONDS)
-        began = time.monotonic()
-        cancels = await asyncio.gather(*(site.ada.post(f"/api/agent/runs/{run}/cancel") for run in runs))
-        assert {got.status for got in cancels} == {200}
-        await until(lambda: not any(living(mark) for mark in marks.values()))
-        taken = time.monotonic() - began
+        with stopwatch() as watch:
+            cancels = await asyncio.gather(*(site.ada.post(f"/api/agent/runs/{run}/cancel") for run in runs))
+            assert {got.status for got in cancels} == {200}
+            await until(lambda: not any(living(mark) for mark in marks.values()))
+        assert watch.seconds <= WITHIN
         assert {(await ended(site.ada, run))["state"] for run in runs} == {"cancelled"}
-    print(f"cancel over HTTP: 0 of {len(trees)} trees left somebody behind, the last was gone after {taken:.2f} s")
+    print(
+        f"cancel over HTTP: 0 of {len(trees)} trees left somebody behind, the last was gone after {watch.seconds:.2f} s"
+    )
 
 
 async def assert_alone(path: Path, trees: dict[str, Tree], ending: str) -> None:
@@ -159,6 +161,7 @@ class Trip:
         self._output = path / "output"
         self._process: asyncio.subprocess.Process | None = None
         self._session = ""
+        self._limit = 0
 
     async def grow(self, ending: str) -> None:
         """Begin, and wait until all of the tree is up."""
@@ -174,7 +177,7 @@ class Trip:
             self._session = await asyncio.to_thread(_session_in, self._machine)
 
     async def _begin(self, ending: str, seconds: int) -> None:
-        self._mark = new_mark()
+        self._mark, self._limit = new_mark(), seconds
         limit = {"timeoutSeconds": seconds} if ending == "block time-out" else {}
         folder = self._machine.cwd
         write(folder, "outer", self._tree, self._mark, home=Path(self._machine.environ["POLLUX_HOME"]), **limit)
@@ -199,18 +202,18 @@ class Trip:
     async def end(self, ending: str) -> float:
         """End it, and say how long it took until nobody was left."""
         assert self._process is not None
-        began = time.monotonic()
-        if ending.startswith("SIG"):
-            self._process.send_signal(signal.Signals[ending])
-        elif ending == CANCELLED:
-            await self._cancel()
-        # Left alone, they sleep for a quarter of an hour.
-        seconds = HANG_SECONDS + (LIMITS[-1] if "time-out" in ending else 0)
-        try:
-            await until(lambda: not living(self._mark), seconds=seconds)
-        except TimeoutError:
-            raise AssertionError(f"{ending}: {self._name} left {living(self._mark)}") from None
-        taken = time.monotonic() - began
+        limit = self._limit if "time-out" in ending else 0
+        with stopwatch() as watch:
+            if ending.startswith("SIG"):
+                self._process.send_signal(signal.Signals[ending])
+            elif ending == CANCELLED:
+                await self._cancel()
+            try:
+                # Left alone, they sleep for a quarter of an hour.
+                await until(lambda: not living(self._mark), seconds=limit + HANG_SECONDS)
+            except TimeoutError:
+                raise AssertionError(f"{ending}: {self._name} left {living(self._mark)}") from None
+        assert watch.seconds <= limit + WITHIN
         async with asyncio.timeout(HANG_SECONDS):
             code = await self._process.wait()
         if ending in CODES:
@@ -219,7 +222,7 @@ class Trip:
         if ending != "SIGKILL":
             # Whoever reads the stream knows how it ended.
             assert self.told[-1]["type"] == "error", self.told[-1]
-        return taken
+        return watch.seconds
 
     async def close(self) -> None:
         if self._process is not None and self._process.returncode is None:

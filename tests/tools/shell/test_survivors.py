@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 from tests.tools.shell.boxes import require_bubblewrap
 from tests.tools.shell.living import living, new_mark, sleepers
-from tests.waiting import HANG_SECONDS, until
+from tests.waiting import HANG_SECONDS, Stopwatch, stopwatch, until
 
 from pollux.tools.shell.sandbox import Sandbox
 
@@ -47,11 +46,11 @@ async def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 async def test_nothing_survives_a_cancelled_call(tmp_path: Path, sandbox: Sandbox):
     async with running(tmp_path, sandbox) as us:
         await us.all_up()
-        began = time.monotonic()
-        us.process.send_signal(signal.SIGUSR1)
-        assert await us.hear() == ["ended", *["CancelledError"] * len(SHAPES)]
+        with stopwatch() as watch:
+            us.process.send_signal(signal.SIGUSR1)
+            assert await us.hear() == ["ended", *["CancelledError"] * len(SHAPES)]
         # Not only in the end: nobody is left when the cancelled call returns.
-        us.assert_alone(began, f"cancel, {sandbox}")
+        us.assert_alone(watch, f"cancel, {sandbox}")
 
 
 async def test_nothing_survives_a_time_out(tmp_path: Path, sandbox: Sandbox):
@@ -59,9 +58,9 @@ async def test_nothing_survives_a_time_out(tmp_path: Path, sandbox: Sandbox):
         async with running(tmp_path, sandbox, timeout=seconds) as us:
             # Where the time is over before all are up, the machine is slow, and they get longer.
             is_up = await us.all_up(or_ended=True)
-            began = time.monotonic()
-            assert await us.hear(seconds=seconds + HANG_SECONDS) == ["ended", *["124"] * len(SHAPES)]
-            us.assert_alone(began, f"time-out, {sandbox}")
+            with stopwatch() as watch:
+                assert await us.hear(seconds=seconds + HANG_SECONDS) == ["ended", *["124"] * len(SHAPES)]
+            us.assert_alone(watch, f"time-out, {sandbox}", limit=seconds)
         if is_up:
             return
     raise AssertionError("they were never all up")
@@ -71,10 +70,10 @@ async def test_nothing_survives_a_time_out(tmp_path: Path, sandbox: Sandbox):
 async def test_nothing_survives_our_own_death(tmp_path: Path, sandbox: Sandbox, number: signal.Signals):
     async with running(tmp_path, sandbox) as us:
         await us.all_up()
-        began = time.monotonic()
-        us.process.send_signal(number)
-        await us.all_gone()
-        us.assert_alone(began, f"{number.name} to us, {sandbox}")
+        with stopwatch() as watch:
+            us.process.send_signal(number)
+            await us.all_gone()
+        us.assert_alone(watch, f"{number.name} to us, {sandbox}")
 
 
 async def test_nothing_survives_our_death_though_a_fork_of_ours_lives_on(tmp_path: Path, sandbox: Sandbox):
@@ -82,10 +81,10 @@ async def test_nothing_survives_our_death_though_a_fork_of_ours_lives_on(tmp_pat
         await us.all_up()
         us.process.send_signal(signal.SIGUSR2)
         assert await us.hear() == ["copied"]
-        began = time.monotonic()
-        us.process.kill()
-        await us.all_gone()
-        us.assert_alone(began, f"SIGKILL with a fork, {sandbox}")
+        with stopwatch() as watch:
+            us.process.kill()
+            await us.all_gone()
+        us.assert_alone(watch, f"SIGKILL with a fork, {sandbox}")
 
 
 class Us:
@@ -122,11 +121,11 @@ class Us:
             with contextlib.suppress(TimeoutError):
                 await until(lambda mark=mark: not living(mark))
 
-    def assert_alone(self, began: float, what: str) -> None:
-        taken = time.monotonic() - began
+    def assert_alone(self, watch: Stopwatch, what: str, *, limit: float = 0.0) -> None:
         left = {shape: living(mark) for shape, mark in self._marks.items() if living(mark)}
-        print(f"{what}: {len(left)} of {len(SHAPES)} commands left somebody behind, after {taken:.2f} s")
+        print(f"{what}: {len(left)} of {len(SHAPES)} commands left somebody behind, after {watch.seconds:.2f} s")
         assert left == {}
+        assert watch.seconds < limit + 10
 
 
 @asynccontextmanager
