@@ -86,6 +86,23 @@ async def test_what_was_said_is_dropped_when_its_time_is_over_and_not_before(lab
     assert await store_of(engine).next_wake() is None
 
 
+async def test_a_time_that_comes_while_the_next_one_is_looked_up_is_not_missed(lab: Lab):
+    store = lab.faulty()
+    engine = await lab.engine(reply("Gone."), reply("Done."), store=store)
+    gone = await answer(engine, page=shown(), keep_seconds=58.0)
+    run = await answer(engine, page=shown(), keep_seconds=60.0)
+    await engine.threads.erase(gone.thread_id, ADA, by=ADA)
+
+    async def while_time_passes() -> float | None:
+        del vars(store)["next_wake"]
+        lab.clock.advance(2)
+        return await store.inner.next_wake()
+
+    vars(store)["next_wake"] = while_time_passes
+    lab.clock.advance(59)
+    await until(lambda: _is_dropped(engine, run))
+
+
 async def _is_dropped(engine: Engine, run: Run) -> bool:
     thread = await store_of(engine).thread(run.thread_id)
     return thread is None or thread.erased

@@ -53,13 +53,13 @@ class Recovery:
 
     async def tick_due(self) -> int:
         """Tell every run whose time has come, and note when the next one's will."""
-        taken = 0
-        for run_id in await self._store.due(self._gate.clock.now()):
+        taken, asked = 0, self._gate.clock.now()
+        for run_id in await self._store.due(asked):
             taken += await self._try(self.tick(run_id))
-        moment, now = await self._store.next_wake(), self._gate.clock.now()
-        if moment is not None:
-            # Still due: it could not be told. Asking again at once would only keep the processor busy.
-            self._dispatcher.wake_at(RunId(""), moment if moment > now else now + AGAIN_SECONDS)
+        if (moment := await self._store.next_wake()) is not None:
+            # Due already when we asked: it could not be told. To ask again at once would only keep the processor busy.
+            again = self._gate.clock.now() + AGAIN_SECONDS
+            self._dispatcher.wake_at(RunId(""), moment if moment > asked else again)
         return taken
 
     async def wake(self, run_id: RunId) -> None:
