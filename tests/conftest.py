@@ -3,6 +3,7 @@
 import os
 import shlex
 import signal
+from collections import Counter, defaultdict
 from hashlib import sha256
 from types import FrameType
 
@@ -66,8 +67,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how to run what failed, and nothing else."""
+    """Say how to run what failed, and what took how long where that was asked for."""
     failed = terminalreporter.stats.get("failed", []) + terminalreporter.stats.get("error", [])
     names = dict.fromkeys(report.nodeid for report in failed)
     if names:
         terminalreporter.write_line(f"run these alone: .venv/bin/pytest {shlex.join(names)}")
+    if terminalreporter.config.getoption("durations") is not None:
+        _tell_suites(terminalreporter)
+
+
+def _tell_suites(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests each suite has, and how long they took, one after another."""
+    tests, seconds = Counter[str](), defaultdict[str, float](float)
+    for report in [each for kind in terminalreporter.stats.values() for each in kind]:
+        if isinstance(report, pytest.TestReport):
+            suite = "/".join(report.nodeid.split("::")[0].split("/")[:2])
+            tests[suite] += report.when == "call"
+            seconds[suite] += report.duration
+    terminalreporter.section("seconds by suite")
+    for suite, taken in sorted(seconds.items(), key=lambda each: -each[1]):
+        terminalreporter.write_line(f"{taken:8.1f} s  {tests[suite]:6d} tests  {suite}")
