@@ -15,6 +15,9 @@ from pollux.core.frozen import frozen
 
 LAST_SECONDS = 10.0
 """How long answers that are being written may take when everything else has ended."""
+IDLE_SECONDS = 75
+"""How long a connection is kept that nobody asks anything on. Proxies and clients keep theirs for up to a minute, and
+whoever sends a request on one that we are just closing is told of a reset and cannot know whether it was heard."""
 
 
 @frozen
@@ -39,6 +42,7 @@ async def listening(app: ASGIApp, settings: Settings) -> AsyncGenerator[Listenin
         server_header=False,
         proxy_headers=False,
         backlog=2048,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=int(LAST_SECONDS),
     )
     server = _Server(config)
