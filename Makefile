@@ -55,7 +55,7 @@ lint: lint-python lint-web ## Formatting, lint and types, of Python and TypeScri
 lint-python: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	scripts/check-types
 
 .PHONY: lint-web
 lint-web: $(WEB_READY)

@@ -50,7 +50,7 @@ class Outcome:
 LINT = [
     Part(
         "Python: format, lint, types",
-        [[".venv/bin/ruff", "check"], [".venv/bin/ruff", "format", "--check"], [".venv/bin/pyright"]],
+        [[".venv/bin/ruff", "check"], [".venv/bin/ruff", "format", "--check"], ["scripts/check-types"]],
         "make lint-python",
     ),
     Part(

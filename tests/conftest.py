@@ -1,5 +1,6 @@
 """What every test may rely on: the same surroundings wherever it runs, and properties that no clock decides."""
 
+import gc
 import os
 import shlex
 import signal
@@ -49,6 +50,7 @@ def _start_children_with_default_signals() -> None:
 
 _forget_whose_machine_it_is()
 _start_children_with_default_signals()
+gc.disable()
 
 
 def pytest_report_header() -> str | None:
@@ -64,6 +66,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             return sha256(f"{seed} {name}".encode()).digest()
 
         items.sort(key=lambda item: (place(str(item.path)), place(item.nodeid)))
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not through what every test file has made: that all stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,7 +1,7 @@
 """Signals that come before there is an event loop to heed them.
 
-Imports take a fifth of a second. A command that is stopped in it has told nothing yet: where a last line is promised, it
-is the same in every format.
+Imports take a fifth of a second. A command that is stopped in it has told nothing yet: where a last line is promised,
+it is the same in every format.
 """
 
 import os
