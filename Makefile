@@ -28,6 +28,8 @@ $(READY): requirements/dev.txt pyproject.toml src/pollux/_version.py
 	@scripts/install-python requirements/dev.txt
 	@rm -f .venv/lib/python*/site-packages/pollux-source.pth
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable '.[all]'
+# By a relative path: Python reads such a file in the locale's encoding, and fails where our path has letters beyond it.
+	@printf '../../../../src\n' > "$$(echo .venv/lib/python*/site-packages)/_editable_impl_pollux.pth"
 	@touch $@
 
 # Who only tries it out needs no development tools.
