@@ -87,6 +87,22 @@ async def test_escape_another_page_and_signing_in_again_lose_nothing_that_was_ty
         desk.troubles.clear()
 
 
+async def test_a_form_has_the_caret_from_the_moment_it_is_there(place: Lab):
+    approval = await place.asks("caret@example.com")
+    async with place.desk() as desk:
+        await desk.open(f"approvals/{approval}")
+        # Looked at before the next frame: a caret that came with it would leave the field that a fast typist is in.
+        await desk.page.evaluate(
+            """() => new MutationObserver(() => {
+              const form = document.querySelector("form[aria-label='Other arguments']");
+              if (form) window.caretIn ??= form.contains(document.activeElement) ? "the form" : "elsewhere";
+            }).observe(document.body, { childList: true, subtree: true })"""
+        )
+        await desk.page.get_by_role("button", name="Edit", exact=True).click()
+        await expect(desk.page.get_by_label("body", exact=True)).to_be_visible()
+        assert await desk.page.evaluate("window.caretIn") == "the form"
+
+
 @pytest.mark.parametrize("hours", [-3, 3, 30])
 async def test_a_clock_that_is_wrong_here_changes_nothing_that_is_said_of_time(place: Lab, hours: int):
     approval = await place.asks("timely@example.com")

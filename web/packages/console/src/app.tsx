@@ -2,7 +2,7 @@
 
 import type { SessionView } from "@pollux/protocol";
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { door, Refusal } from "./door";
 import { inbox, useInboxKept } from "./inbox";
 import { Nav, told } from "./nav";
@@ -64,7 +64,8 @@ function Frame({ who }: { who: SessionView }): VNode {
   useEffect(() => {
     document.title = `${waiting && `(${waiting}) `}${title} · Pollux`;
   }, [title, waiting]);
-  useEffect(() => {
+  // Before anything can be pressed: a focus that comes later would take the place of the one that a person chose.
+  useLayoutEffect(() => {
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
   }, [place.page]);

@@ -2,7 +2,7 @@
 
 import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useDeed } from "../../loading";
 import { Problem } from "../../parts/notice";
 import { edit } from "./answers";
@@ -26,7 +26,8 @@ export function EditForm({ question, onEdited, onLeft }: Props): VNode {
   const [mistyped, setMistyped] = useState<Mistyped | null>(null);
   const deed = useDeed();
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  // With the form itself: later, it would take the caret out of the field in which somebody already writes.
+  useLayoutEffect(() => {
     form.current?.querySelector<HTMLElement>("input, textarea")?.focus();
   }, []);
 

@@ -2,7 +2,7 @@
 
 import type { BlockView, DocumentView, RunbookSettings } from "@pollux/protocol";
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { door } from "../../../door";
 import { useDeed } from "../../../loading";
 import { Notice } from "../../../parts/notice";
@@ -46,7 +46,8 @@ export function AgentPanel({ document, block, settings, onSaved, onReload, onClo
   const [changes, setChanges] = useState<Changes>(typed.get(key) ?? {});
   const deed = useDeed();
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => form.current?.querySelector("input")?.focus(), []);
+  // With the form itself, as in an approval: a fast typist is in another field already when the next frame is painted.
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
   const keep = (next: Changes) => {
     if (Object.keys(next).length > 0) typed.set(key, next);
     else typed.delete(key);
