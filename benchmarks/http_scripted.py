@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pollux.asgi.credentials import authority_of, credentials_of
 from pollux.asgi.listening import listening
-from pollux.bootstrap import Registry, running_engine
+from pollux.bootstrap import Registry, open_store, running_engine
 from pollux.config import read_settings
 from pollux.core.messages import Message, Text
 from pollux.core.profile import Limits, Profile
@@ -59,10 +59,11 @@ class Providers(Registry):
 
 async def main() -> None:
     settings = replace(read_settings(os.environ, cwd=Path.cwd()), port=0)
-    authority = authority_of(settings, credentials_of(settings).tokens)
+    store = open_store(settings)
+    authority = authority_of(settings, credentials_of(settings), store)
     profiles = {"default": Profile(model=MODEL, limits=Limits(model_calls=3))}
     async with (
-        running_engine(settings, profiles=profiles, providers=Providers(settings)) as engine,
+        running_engine(settings, profiles=profiles, store=store, providers=Providers(settings)) as engine,
         listening(application(settings, engine, authority), settings) as server,
     ):
         print("LISTENING", server.url.rpartition(":")[2], flush=True)

@@ -36,6 +36,8 @@ CONCURRENT = [{"id": "concurrent", "kind": "conc", "scenario": "slow", "n": 200}
 COLD = [{"id": "cold", "kind": "cold", "scenario": "hello"}]
 JOURNAL = [{"id": "journal", "kind": "seq", "scenario": "tool", "threads": "fresh", "n": 60, "warmup": 5}]
 
+DECISION = 1.0
+"""Of the time that the hash of its arguments takes. Before rules read facts and typed conditions it was 1.0 to 1.1."""
 
 REASONS = """\
 What stands at its budget or over it, and why:
@@ -83,7 +85,7 @@ def measure(reps: int) -> dict[str, dict[str, list[float]]]:
                     put(client, job(client, base, JOURNAL, {"kind": "sqlite", "path": f"{folder}/bench.db"}))
             for name, statement in (("pass", "pass"), ("import", "import pollux")):
                 found["ours"].setdefault(f"{name}.cpu_ms", []).append(child_cpu(statement))
-            put("ours", {"command": command_line(base), **gemini_cli(base)})
+            put("ours", {"decision": decision(), "command": command_line(base), **gemini_cli(base)})
             print(f"repetition {rep + 1} of {reps}", file=sys.stderr)
     return found
 
@@ -131,6 +133,12 @@ def child_cpu(statement: str) -> float:
         return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
 
     return min(once() for _ in range(3))
+
+
+def decision() -> dict[str, float]:
+    """What the policy costs for one call."""
+    done = subprocess.run([sys.executable, str(HERE / "decision.py")], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def command_line(base: str) -> dict[str, float]:
@@ -219,6 +227,10 @@ def report(found: dict[str, dict[str, list[float]]]) -> str:
         row("`import pollux`, CPU", "", f"{imported:.0f} ms", "", imported, 100, "ms"),
         ratio("hello, CPU", "hello.ncpu_ms", 2, "ms"),
         ratio("one tool round, CPU", "tool.ncpu_ms", 2, "ms"),
+        row("a decision, 5 rules and 20 grants, CPU (floor: the hash of its arguments)",
+            f"{of('ours', 'decision.floor_us'):.2g} µs", f"{of('ours', 'decision.us'):.2g} µs",
+            f"{of('ours', 'decision.us') / of('ours', 'decision.floor_us'):.2f} ×",
+            of("ours", "decision.us") / of("ours", "decision.floor_us"), DECISION, "×"),
         ratio("per streamed chunk, CPU", "stream.ncpu_us_chunk", 2, "µs"),
         ratio("200 concurrent streams, CPU", "concurrent.ncpu_ms", 2, "ms"),
         ratio("200 concurrent streams, p99 to first token", "concurrent.ttft_p99_ms", 2, "ms"),

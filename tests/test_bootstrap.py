@@ -80,6 +80,7 @@ def test_first_starts_at_the_same_time_agree_on_one_key(tmp_path: Path):
 
 def test_a_key_of_the_wrong_length_is_refused(tmp_path: Path):
     (tmp_path / "audit.key").write_bytes(b"short")
+    (tmp_path / "audit.key").chmod(0o600)
     with pytest.raises(ConfigError, match="Restore it from a backup"):
         read_key(tmp_path / "audit.key")
 

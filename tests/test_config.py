@@ -221,7 +221,7 @@ def test_a_dotenv_cannot_send_a_key_from_elsewhere_to_its_own_address(cwd: Path)
     (cwd / ".env").write_text("GOOGLE_GEMINI_BASE_URL=https://evil.example\n")
     settings = read(cwd, {"GEMINI_API_KEY": "mine"})
     assert settings.gemini_base_url == "https://generativelanguage.googleapis.com"
-    assert "its key comes from elsewhere" in settings.ignored[0]
+    assert "the key is GEMINI_API_KEY, which comes from elsewhere" in settings.ignored[0]
 
 
 def test_a_dotenv_may_bring_an_address_together_with_its_key(cwd: Path):
@@ -231,9 +231,14 @@ def test_a_dotenv_may_bring_an_address_together_with_its_key(cwd: Path):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8643", "localhost:8643", "[::1]:8643"])
-def test_a_dotenv_may_name_an_address_on_this_machine(cwd: Path, host: str):
+def test_a_dotenv_may_name_an_address_on_this_machine_with_its_key_alone(cwd: Path, host: str):
     (cwd / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL=http://{host}\n")
-    assert read(cwd, {"GEMINI_API_KEY": "mine"}).gemini_base_url == f"http://{host}"
+    assert read(cwd, {"GEMINI_API_KEY": "mine"}).gemini_base_url == "https://generativelanguage.googleapis.com"
+    assert read(cwd).ignored == (
+        f"GOOGLE_GEMINI_BASE_URL in {cwd / '.env'} is left out: there is no key. Put both into one place",
+    )
+    (cwd / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL=http://{host}\nGEMINI_API_KEY=theirs\n")
+    assert read(cwd).gemini_base_url == f"http://{host}"
 
 
 @pytest.mark.parametrize("file", ["pollux.toml", "config/.gemini.yaml"])
@@ -258,17 +263,25 @@ def test_no_secret_shows_when_the_settings_are_printed(cwd: Path):
     write_config(cwd, 'seal_key = "canary-1"')
     settings = read(
         cwd,
-        {"GEMINI_API_KEY": "canary-2", "POLLUX_TOKENS": "alice:canary-3", "POLLUX_GOOGLE_CLIENT_SECRET": "canary-4"},
+        {
+            "GEMINI_API_KEY": "canary-2",
+            "POLLUX_TOKENS": "alice:canary-3-as-a-token",
+            "POLLUX_GOOGLE_CLIENT_SECRET": "canary-4",
+        },
         api_key="canary-5",
         model="o3",
     )
     assert "canary" not in repr(settings)
-    assert {secret.reveal() for secret in settings.secrets()} == {f"canary-{n}" for n in range(1, 6)}
+    assert {secret.reveal() for secret in settings.secrets()} == {
+        *(f"canary-{n}" for n in (1, 2, 4, 5)),
+        "canary-3-as-a-token",
+    }
 
 
 def test_tokens_name_users_and_a_user_may_have_several(cwd: Path):
-    tokens = read(cwd, {"POLLUX_TOKENS": "alice:T1, bob:T2,alice:T:3"}).tokens
-    assert tokens == (("alice", Secret("T1")), ("bob", Secret("T2")), ("alice", Secret("T:3")))
+    first, second, third = (f"{word}-0123456789" for word in ("token-one", "token-two", "token:three"))
+    tokens = read(cwd, {"POLLUX_TOKENS": f"alice:{first}, bob:{second},alice:{third}"}).tokens
+    assert tokens == (("alice", Secret(first)), ("bob", Secret(second)), ("alice", Secret(third)))
 
 
 def test_what_is_missing_is_explained_with_every_way_to_set_it():
@@ -328,9 +341,9 @@ def test_a_rule_takes_true_or_false_where_it_asks_for_that(cwd: Path, key: str):
         ("POLLUX_STORE", "mysql://h/db", "must be a path or begin with postgresql://"),
         ("POLLUX_HOME", "a\0b", "holds a NUL character"),
         ("POLLUX_TOKENS", "alice", "entry 1 must be user:TOKEN"),
-        ("POLLUX_TOKENS", "alice:t,", "entry 2 must be user:TOKEN"),
+        ("POLLUX_TOKENS", "alice:0123456789abcdef,", "entry 2 must be user:TOKEN"),
         ("POLLUX_TOKENS", "alice:<token>", "entry 1 must be user:TOKEN"),
-        ("POLLUX_TOKENS", "alice:t,bob:t", "two entries have the same token"),
+        ("POLLUX_TOKENS", "alice:0123456789abcdef,bob:0123456789abcdef", "two entries have the same token"),
         ("POLLUX_OIDC_ISSUER", "https://issuer.example", "POLLUX_OIDC_AUDIENCE must be set too"),
         ("POLLUX_OIDC_JWKS", "https://issuer.example/keys", "POLLUX_OIDC_ISSUER and POLLUX_OIDC_AUDIENCE must be set"),
         ("POLLUX_CONFIG", "absent.toml", "does not exist. Create it"),

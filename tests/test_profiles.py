@@ -10,7 +10,7 @@ from pollux.config import ConfigError, accept_project, load_project, read_settin
 from pollux.config.profiles import profiles_of, tools_named
 from pollux.config.rights import Rights
 from pollux.core.ids import UserId
-from pollux.core.policy import PolicyRequest, Rule, decide
+from pollux.core.policy import Facts, PolicyRequest, Rule, decide
 from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.tools import ToolSpec
 
@@ -128,9 +128,10 @@ def test_limits_are_the_caller_s_then_the_profile_s_and_never_above_the_file_s(c
 def test_the_rules_of_a_profile_speak_in_that_profile_alone(config: Path):
     found = profiles(config, FULL)["support"]
     spec = ToolSpec("demo_mail", "Send.", {}, side_effect=True)
-    request = PolicyRequest(UserId("ada"), "http", "support", spec, {}, frozenset({"eve@rival.example"}))
+    facts = Facts(user=UserId("ada"), interface="http", profile="support")
+    request = PolicyRequest(spec, {}, facts, frozenset({"eve@rival.example"}))
     assert decide(request, found.rules, ()).mode == "deny"
-    assert decide(replace(request, profile="default"), found.rules, ()).mode == "require_approval"
+    assert decide(replace(request, facts=replace(facts, profile="default")), found.rules, ()).mode == "require_approval"
 
 
 def test_a_rule_may_name_its_own_profile(config: Path):

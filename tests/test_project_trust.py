@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pollux.config import ConfigError, LeftOut, Project, accept_project, load_project, read_settings
-from pollux.core.policy import PolicyRequest, Rule, decide
+from pollux.core.ids import UserId
+from pollux.core.policy import Facts, PolicyRequest, Rule, decide
 from pollux.core.tools import ToolSpec
 
 WIDENING = """
@@ -101,7 +102,8 @@ def test_a_found_file_narrows_rights_at_once(workspace: Path, home: Path):
 def test_a_found_rule_that_asks_cannot_soften_a_denial_of_any_tier(workspace: Path, home: Path):
     (workspace / "pollux.toml").write_text(NARROWING)
     rules = load(workspace, home).rights.rules
-    request = PolicyRequest("u", "cli", "default", ToolSpec("read_file", "", {}), {})  # pyright: ignore[reportArgumentType]
+    facts = Facts(user=UserId("u"), interface="cli", profile="default")
+    request = PolicyRequest(ToolSpec("read_file", "", {}), {}, facts)
     assert decide(request, rules, ()).mode == "require_approval"
     denial = Rule("deny", tool="read_file", priority=-5)
     assert decide(request, (*rules, denial), ()).mode == "deny"
@@ -220,7 +222,10 @@ def test_accepting_needs_a_file_and_a_place_to_remember_it(workspace: Path, home
         ("[[rules]]\ndecision = 'deny'\ntools = 'x'", "holds 'tools', which means nothing there"),
         ("[[rules]]\ndecision = 'allow'\ntier = 'admin'", "holds 'tier', which means nothing there"),
         ("[[rules]]\ndecision = 'deny'\ntool = ['x']", "tool of rule 1 in {path} must be text in quotes, found a list"),
-        ("[[rules]]\ndecision = 'deny'\nargs = '('", "args of rule 1 in {path} must be a regular expression"),
+        (
+            "[[rules]]\ndecision = 'deny'\nargs = '('",
+            "args of rule 1 in {path}: the pattern '(' is not a regular expression",
+        ),
         ("[[rules]]\ndecision = 'deny'\nsubjects = 1", "must be a list of texts, found a number"),
         ("[[rules]]\ndecision = 'deny'\nsubjects = [1]", "must hold texts only"),
         ("[[rules]]\ndecision = 'deny'\npriority = true", "priority of rule 1 in {path} must be a whole number"),

@@ -20,6 +20,7 @@ from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
+from pollux.engine.exposure import grave
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider, Providers
 from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Clock, Dispatcher, Store
@@ -130,11 +131,13 @@ def open_store(settings: Settings) -> Store:
     if os.path.isdir(settings.store):
         raise ConfigError(f"{settings.store} is a folder. Give the path of a file for the store")
     try:
-        settings.store.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(settings.store.parent)
     except OSError as error:
         raise ConfigError(f"{settings.store.parent} cannot be made ({error.strerror}). Give another store") from error
+    _refuse_exposed(settings.store)
     key = read_key(settings.home / "audit.key")
-    return SqliteStore(settings.store, key=key, heads=_heads_of(settings.store, settings.home))
+    heads, elsewhere = _heads_of(settings.store, settings.home), settings.audit_heads_file
+    return SqliteStore(settings.store, key=key, heads=heads, elsewhere=elsewhere)
 
 
 async def examine_postgres(settings: Settings) -> "Examination":
@@ -169,7 +172,14 @@ def _postgres(url: Secret, settings: Settings, *, beside: "Beside | None" = None
         raise ConfigError(f"POLLUX_STORE: {problem}") from None
     heads = settings.home / f"audit-heads.{hashlib.sha256(named.encode()).hexdigest()[:16]}.jsonl"
     key = read_key(settings.home / "audit.key")
-    return PostgresStore(url, key=key, heads=heads, listen_url=settings.pg_listen_url, beside=beside)
+    return PostgresStore(
+        url,
+        key=key,
+        heads=heads,
+        elsewhere=settings.audit_heads_file,
+        listen_url=settings.pg_listen_url,
+        beside=beside,
+    )
 
 
 def _heads_of(store: Path, home: Path) -> Path:
@@ -293,11 +303,20 @@ def memory_store() -> Store:
 
 
 def make_home(home: Path) -> None:
-    """The place for state, for its owner alone."""
+    """The place for state, for its owner alone. Raises ConfigError, also where others can change what is there."""
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folders(home.parent)
+        home.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"{home} cannot be made ({error.strerror}). Check POLLUX_HOME") from error
+    _refuse_exposed(home)
+
+
+def _make_folders(path: Path) -> None:
+    """The folder and those above it, never for everybody to write to, whatever the umask is. Raises OSError."""
+    if not path.is_dir():
+        _make_folders(path.parent)
+        path.mkdir(mode=0o755, exist_ok=True)
 
 
 def read_key(path: Path) -> bytes:
@@ -310,6 +329,7 @@ def read_key(path: Path) -> bytes:
 
 def made_once(path: Path, make: Callable[[], bytes]) -> tuple[bytes, bool]:
     """What is in this file, and whether it was made just now. It is for its owner's eyes alone. Raises ConfigError."""
+    _refuse_exposed(path, is_secret=True)
     try:
         try:
             return path.read_bytes(), False
@@ -318,6 +338,11 @@ def made_once(path: Path, make: Callable[[], bytes]) -> tuple[bytes, bool]:
         return path.read_bytes(), is_new
     except OSError as error:
         raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
+
+
+def _refuse_exposed(path: Path, *, is_secret: bool = False) -> None:
+    if problem := grave([path], is_secret=is_secret):
+        raise ConfigError(problem)
 
 
 def _put_first(path: Path, content: bytes) -> bool:

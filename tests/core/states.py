@@ -30,6 +30,7 @@ from pollux.core.events import (
     RunClaimed,
     RunCompleted,
     RunFailed,
+    RunRestored,
     TimeReached,
     ToolObserved,
 )
@@ -237,6 +238,7 @@ SPECIMENS: dict[str, Specimen] = {
     "TimeReached": lambda run: TimeReached(at=wake_at(run) or _now(run)),
     "TimeReached, too early": lambda run: TimeReached(at=(wake_at(run) or _now(run)) - 0.5),
     "CancelRequested": lambda run: CancelRequested(by="ada", at=_now(run)),
+    "RunRestored": lambda run: RunRestored(by="ada", at=_now(run)),
     "RunCompleted": lambda run: RunCompleted(at=_now(run)),
     "RunFailed": _failure,
     "RunCancelled": lambda run: RunCancelled(at=_now(run)),
@@ -253,6 +255,8 @@ def rows(*, now: str, **by_code: str | dict[str, str]) -> dict[str, str]:
         for specimen, outcome in told:
             assert specimen not in table, f"{specimen!r} has two rows"
             table[specimen] = outcome
+    # What cannot have had an effect stays as it is when a store was put back.
+    table.setdefault("RunRestored", "refused: run_ended" if has_ended else now)
     return table
 
 

@@ -44,6 +44,7 @@ ENDS: dict[str, dict[str, str]] = {
             "ActionFailed": "planning: nothing, then RunCancelled",
             # What an agent did while it was being stopped, it did.
             "ToolObserved": "executing: nothing",
+            "RunRestored": "planning: nothing, then RunCancelled",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "

@@ -108,6 +108,7 @@ MODEL: dict[str, dict[str, str]] = {
             "ActionStarted": "executing: run 1.0 #1 begun",
             "ActionFailed, before its start": "planning: model 2.1",
             "CancelRequested": "planning: nothing, then RunCancelled",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
@@ -143,6 +144,7 @@ MODEL: dict[str, dict[str, str]] = {
             "ActionStarted": "executing: run 1.0 #1 begun",
             "ActionFailed, before its start": "planning: model 2.1",
             "CancelRequested": "planning: nothing, then RunCancelled",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "

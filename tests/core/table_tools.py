@@ -13,6 +13,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ActionCompleted": "planning: model 2.1",
             "ActionFailed": "planning: model 2.1",
             "CancelRequested": "executing: nothing",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
@@ -31,6 +32,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ActionFailed": "planning: model 2.1",
             "ActionFailed, before its start": "planning: model 2.1",
             "CancelRequested": "planning: nothing, then RunCancelled",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
@@ -49,6 +51,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ActionFailed": "planning: model 2.1",
             "ActionFailed, before its start": "planning: nothing, then RunFailed outcome_unknown",
             "CancelRequested": "planning: nothing, then RunCancelled",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
@@ -109,6 +112,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ActionFailed": "planning: model 2.1",
             "ActionFailed, before its start": "planning: model 2.1",
             "CancelRequested": "planning: nothing, then RunCancelled",
+            "RunRestored": "executing: look 1.0 #1",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (*); "
@@ -185,6 +189,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ApprovalResolved, rejected": "executing: run 1.0 #1 begun",
             "TimeReached": "executing: run 1.0 #1 begun",
             "CancelRequested": "executing: nothing",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
@@ -204,6 +209,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ActionCompleted": "executing: run 1.0-1 #1 begun",
             "ActionFailed": "executing: run 1.0-1 #1 begun",
             "CancelRequested": "executing: nothing",
+            "RunRestored": "planning: nothing, then RunFailed outcome_unknown",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "
@@ -227,6 +233,7 @@ TOOLS: dict[str, dict[str, str]] = {
             "ApprovalResolved, rejected": "executing: run 1.0 #1 begun",
             "TimeReached": "executing: run 1.0 #1 begun",
             "CancelRequested": "executing: nothing",
+            "RunRestored": "awaiting_confirmation: nothing, wakes at 300",
         },
         misfit=(
             "RunStarted; ModelCalled; ModelReplied (*); ModelFailed (*); HistoryCompressed (*); ActionDecided (allow | "

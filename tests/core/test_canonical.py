@@ -4,9 +4,10 @@ import hashlib
 import hmac
 import json
 import struct
+import sys
 from enum import IntEnum
 from typing import Any
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 import pytest
 import rfc8785
@@ -230,3 +231,21 @@ def test_text_that_would_take_seconds_to_normalise_is_refused_at_once():
         normal({"body": ["a" + "\u0301\u0323" * 100_000]})
     with pytest.raises(ValidationError, match="combining marks"):
         canonical("\u0323" * 101)
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0f73", "\u0f75\u0301", "\u0f81", "\uff9e", "\uff9f\u0301"])
+def test_marks_without_end_are_refused_however_they_are_written(mark: str):
+    with pytest.raises(ValidationError, match="combining marks on one letter"):
+        normal({"a": f"e{mark * 200}"})
+
+
+def test_every_character_that_becomes_a_mark_is_known_for_one():
+    def begins_with_a_mark(char: str) -> bool:
+        return any(combining(normalize(form, char)[0]) for form in ("NFD", "NFKD"))
+
+    hidden = {
+        chr(code) for code in range(sys.maxunicode + 1) if not combining(chr(code)) and begins_with_a_mark(chr(code))
+    }
+    for char in hidden:
+        with pytest.raises(ValidationError):
+            normal({"a": char * 101})

@@ -30,6 +30,7 @@ CODES = {
     "Misfit": "misfit",
     "Conflict": "conflict",
     "StoreError": "store_error",
+    "StoreRestored": "store_restored",
     "TooNew": "too_new",
     "Draining": "draining",
 }

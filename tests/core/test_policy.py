@@ -1,5 +1,6 @@
 """The policy: which rule speaks, what a grant opens, and that a doubt is a no."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,9 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pollux.core.conditions import Condition
 from pollux.core.errors import ValidationError
 from pollux.core.ids import GrantId, ThreadId, UserId
-from pollux.core.policy import TIERS, Decision, Grant, Mode, PolicyRequest, Rule, Scope, decide, hides
+from pollux.core.policy import (
+    TIERS,
+    UNANALYSED,
+    Decision,
+    Document,
+    Facts,
+    Grant,
+    Mode,
+    PolicyRequest,
+    Rule,
+    Scope,
+    decide,
+    hides,
+    offered_scopes,
+)
 from pollux.core.tools import ToolSpec
 
 READ = ToolSpec("read_mail", "", {})
@@ -21,15 +37,9 @@ BOB, EVE = "bob@example.com", "eve@evil.test"
 
 
 def request(tool: ToolSpec = SEND, *subjects: str, **changes: Any) -> PolicyRequest:
-    plain = PolicyRequest(
-        user=UserId("ada"),
-        door="http",
-        profile="assistant",
-        tool=tool,
-        args={"to": sorted(subjects)},
-        subjects=frozenset(subjects),
-        thread_id=ThreadId("thr_1"),
-    )
+    facts = Facts(user=UserId("ada"), interface="http", profile="assistant", thread_id=ThreadId("thr_1"))
+    known = {name: changes.pop(name) for name in list(changes) if hasattr(facts, name)}
+    plain = PolicyRequest(tool, {"to": sorted(subjects)}, replace(facts, **known), frozenset(subjects))
     return replace(plain, **changes)
 
 
@@ -39,7 +49,11 @@ def grant(subject: str = BOB, scope: Scope = "always", **changes: Any) -> Grant:
 
 
 def mode(asked: PolicyRequest, *rules: Rule, grants: Sequence[Grant] = ()) -> Mode:
-    return decide(asked, rules, grants).mode
+    return decide(asked, rules, grants, match=found).mode
+
+
+def found(pattern: str, text: str) -> bool:
+    return re.search(pattern, text) is not None
 
 
 # Without rules.
@@ -199,7 +213,7 @@ def test_a_stronger_rule_speaks_before_a_broken_one_is_looked_at():
 def test_a_grant_turns_asking_into_leave():
     decision = decide(request(SEND, BOB), (), [grant()])
 
-    assert decision == Decision("allow", "every recipient is on your allow list", "grant")
+    assert decision == Decision("allow", "every recipient is on your allow list", "grant", (GrantId("gnt_1"),))
 
 
 GRANTS: list[tuple[str, tuple[str, ...], list[Grant], Mode]] = [
@@ -264,7 +278,7 @@ HIDDEN: list[tuple[str, list[Rule], bool]] = [
 
 @pytest.mark.parametrize(("what", "rules", "hidden"), HIDDEN)
 def test_a_tool_is_hidden_when_it_is_denied_whatever_its_arguments(what: str, rules: list[Rule], hidden: bool):
-    assert hides(rules, tool="send_mail", door="http", profile="assistant", user="ada") == hidden, what
+    assert hides(rules, tool="send_mail", interface="http", profile="assistant", user="ada") == hidden, what
 
 
 # What holds for any policy.
@@ -315,7 +329,7 @@ def _is_here(granted: Grant) -> bool:
 def _allows_all(rule: Rule, asked: PolicyRequest) -> bool:
     if rule.decision != "allow" or rule.tool == "other" or rule.user == "eve":
         return False
-    if rule.interactive is not None and rule.interactive != asked.interactive:
+    if rule.interactive is not None and rule.interactive != asked.facts.interactive:
         return False
     if rule.subjects is None:
         return True
@@ -346,7 +360,7 @@ def test_a_further_denial_in_the_highest_tier_is_the_last_word(
 
 @given(requests, st.lists(rules, max_size=5))
 def test_a_hidden_tool_is_never_allowed(asked: PolicyRequest, policy: list[Rule]):
-    if hides(policy, tool="send_mail", door="http", profile="assistant", user="ada"):
+    if hides(policy, tool="send_mail", interface="http", profile="assistant", user="ada"):
         assert mode(asked, *policy) == "deny"
 
 
@@ -368,7 +382,7 @@ def test_a_rule_without_a_priority_is_as_strong_as_one_of_priority_zero():
 def test_a_tool_denied_only_for_words_from_some_place_is_not_hidden():
     rule = Rule("deny", provenance=("page:*",))
 
-    assert not hides([rule], tool="send_mail", door="http", profile="assistant", user="ada")
+    assert not hides([rule], tool="send_mail", interface="http", profile="assistant", user="ada")
 
 
 def test_only_the_rules_that_ask_say_whether_a_grant_may_answer():
@@ -391,3 +405,158 @@ def test_one_text_stands_for_a_list_of_one():
 def test_a_rule_that_means_nothing_is_refused_when_it_is_written(wrong: dict[str, Any]):
     with pytest.raises(ValidationError, match="of a rule"):
         replace(Rule("allow"), **wrong)
+
+
+# What could not be read to its end.
+
+
+@pytest.mark.parametrize("decision", ["deny", "require_approval"])
+def test_what_cannot_be_analysed_fits_every_rule_that_forbids_or_asks_about_subjects(decision: Mode):
+    allowed = Rule("allow", tier="admin")
+    assert mode(request(SEND, BOB, UNANALYSED), allowed, Rule(decision, subjects=("x@elsewhere.test",))) == decision
+
+
+@pytest.mark.parametrize("tool", [READ, SEND, QUIET, WATCHED])
+@pytest.mark.parametrize("rule", [None, Rule("allow", tier="admin", priority=9), Rule("allow", subjects=("*",))])
+def test_what_cannot_be_analysed_is_never_allowed_without_a_person(tool: ToolSpec, rule: Rule | None):
+    rules = [rule] if rule else []
+    asked = request(tool, BOB, UNANALYSED)
+    granted = [grant(tool=tool.name), grant(UNANALYSED, tool=tool.name)]
+    assert mode(asked, *rules, grants=granted) == "require_approval"
+    alone = replace(asked, facts=replace(asked.facts, interactive=False))
+    assert mode(alone, *rules, grants=granted) == "deny"
+
+
+# Facts, which nothing in the arguments can become.
+
+FACTS: list[tuple[Rule, dict[str, Any], bool]] = [
+    (Rule("deny", interface=("http", "page")), {}, True),
+    (Rule("deny", interface="cli"), {}, False),  # pyright: ignore[reportArgumentType]
+    (Rule("deny", interface_not=("http",)), {}, False),
+    (Rule("deny", interface_not=["cli", "runbook"]), {}, True),  # pyright: ignore[reportArgumentType]
+    (Rule("deny", asker=("runbook_acp",)), {"asker": "runbook_acp"}, True),
+    (Rule("deny", asker=("runbook_acp",)), {}, False),
+    (Rule("deny", capabilities=("a", "b")), {"capabilities": frozenset("abc")}, True),
+    (Rule("deny", capabilities=("a", "b")), {"capabilities": frozenset("a")}, False),
+    (Rule("deny", document="trusted"), {"document": Document("d", is_trusted=True)}, True),
+    (Rule("deny", document="trusted"), {"document": Document("d")}, False),
+    (Rule("deny", document="untrusted"), {"document": Document("d")}, True),
+    (Rule("deny", document="untrusted"), {}, False),
+    (Rule("deny", rendered_from=("http: *",)), {"rendered_from": frozenset({"script: a", "http: b"})}, True),
+    (Rule("deny", rendered_from=("http: *",)), {"rendered_from": frozenset({"script: http: a"})}, False),
+    (Rule("deny", placed_by=("agent: *",)), {"placed_by": frozenset({"agent: a"})}, True),
+    (Rule("deny", placed_by=("agent: *",)), {}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "facts", "speaks"), FACTS)
+def test_a_rule_about_facts_reads_them_from_the_facts_alone(rule: Rule, facts: dict[str, Any], speaks: bool):
+    assert mode(request(READ, **facts), rule) == ("deny" if speaks else "allow")
+    # The same words in the arguments change nothing.
+    same = {name: str(value) if name == "document" else list(value) for name, value in facts.items()}
+    assert mode(request(READ, args={**same, "facts": same}), rule) == mode(request(READ), rule)
+
+
+def test_a_tool_denied_for_some_callers_only_is_still_offered():
+    assert not hides([Rule("deny", asker=("x",))], tool="send_mail", interface="http", profile="p", user="u")
+    assert hides([Rule("deny", interface_not=("cli",))], tool="send_mail", interface="http", profile="p", user="u")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*@RIVAL.example", "*@xn--bcher-kva.example", "*@bücher.example", "*@ＲＩＶＡＬ.example"]
+)
+@pytest.mark.parametrize("subject", ["bob@rival.example", "bob@bücher.example", "bob@xn--bcher-kva.example"])
+def test_a_denial_meets_a_recipient_however_it_is_spelled(pattern: str, subject: str):
+    is_same = ("cher" in pattern) == ("cher" in subject)
+    assert mode(request(SEND, subject), Rule("deny", subjects=(pattern,))) == (
+        "deny" if is_same else "require_approval"
+    )
+
+
+def test_an_allow_is_not_widened_by_another_spelling():
+    assert mode(request(SEND, "Docs/x"), Rule("allow", subjects=("docs/*",))) == "require_approval"
+
+
+def test_a_document_that_a_person_accepted_is_allowed_for_its_identity():
+    trust = Rule("allow", document="trusted")
+    trusted = request(SEND, UNANALYSED, document=Document("d", is_trusted=True))
+    assert mode(trusted, trust) == "allow"
+    assert mode(trusted, trust, Rule("deny", subjects=("within:rm *",), priority=1)) == "deny"
+    assert mode(request(SEND, UNANALYSED, document=Document("d")), trust) == "require_approval"
+
+
+SCOPED: list[tuple[Grant, dict[str, Any], bool]] = [
+    (grant(scope="session", thread_id=ThreadId("thr_1")), {}, True),
+    (grant(scope="session", thread_id=ThreadId("thr_2")), {}, False),
+    (grant(scope="always"), {}, True),
+    (grant(scope="always"), {"document": Document("d")}, False),
+    (grant(scope="document", document="d"), {"document": Document("d")}, True),
+    (grant(scope="document", document="d"), {"document": Document("e")}, False),
+    (grant(scope="document", document="d"), {}, False),
+    (grant(definition="1"), {"definition": "1"}, True),
+    (grant(definition="1"), {"definition": "2"}, False),
+    (grant(definition=""), {"definition": "2"}, False),
+]
+
+
+@pytest.mark.parametrize(("given", "facts", "counts"), SCOPED)
+def test_a_grant_counts_within_its_scope_and_for_its_tool(given: Grant, facts: dict[str, Any], counts: bool):
+    assert mode(request(SEND, BOB, **facts), grants=[given]) == ("allow" if counts else "require_approval")
+
+
+@pytest.mark.parametrize(
+    ("asked", "rules", "scopes"),
+    [
+        (request(SEND, BOB), (), ("session", "always")),
+        (request(SEND, BOB, document=Document("d")), (), ("session", "document")),
+        (request(SEND), (), ()),
+        (request(SEND, BOB, UNANALYSED), (), ()),
+        (request(SEND, BOB), (Rule("require_approval", grantable=False),), ()),
+        (request(SEND, BOB), (Rule("deny"),), ()),
+    ],
+)
+def test_a_question_offers_only_scopes_in_which_a_grant_can_be_recognised(
+    asked: PolicyRequest, rules: tuple[Rule, ...], scopes: tuple[Scope, ...]
+):
+    assert offered_scopes(asked, rules) == scopes
+
+
+def test_a_pattern_without_an_engine_for_patterns_denies():
+    assert decide(request(READ), (Rule("allow", where=(Condition("to", "matches", "x"),)),), ()).mode == "allow"
+    asked = request(READ, args={"to": "x"})
+    assert decide(asked, (Rule("allow", where=(Condition("to", "matches", "x"),)),), ()).mode == "deny"
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "eve@evil.test, bob@example.com",
+        "eve@evil.test;bob@example.com",
+        "eve@evil.test bob@example.com",
+        "eve@evil.test\nbob@example.com",
+        "<eve@evil.test> bob@example.com",
+        "eve@evil.test<bob@example.com",
+        '"eve@evil.test"bob@example.com',
+        "eve@evil.test\\@example.com",
+        "eve(bob@example.com",
+    ],
+)
+def test_a_pattern_of_addresses_allows_one_address_and_not_a_text_of_two(recipient: str):
+    rule = Rule("allow", tool="send_mail", subjects=("*@example.com",))
+    assert mode(request(SEND, recipient), rule) == "require_approval"
+    assert mode(request(SEND, "bob@example.com"), rule) == "allow"
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "Eve <eve@rival.example>",
+        "eve@rival.example ",
+        "bob@example.com, eve@rival.example",
+        "eve@rival.example.",
+        "EVE@RIVAL.example;x",
+    ],
+)
+def test_a_denied_address_is_found_in_whatever_a_tool_names(recipient: str):
+    assert mode(request(SEND, recipient), Rule("deny", subjects=("*@rival.example",))) == "deny"
+    assert mode(request(SEND, "bob@example.com"), Rule("deny", subjects=("*@rival.example",))) == "require_approval"

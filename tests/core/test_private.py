@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pollux.core.private import SIGNS, WORDS, names_secret
+from pollux.core.private import SIGNS, WORDS, kebab, names_secret
 
 ROOT = Path(__file__).parents[2]
 NAMES: dict[str, list[str]] = json.loads((Path(__file__).parent / "private_names.json").read_text())
@@ -35,3 +35,21 @@ def test_the_browser_goes_by_the_same_words():
 def test_a_name_of_endless_length_is_read_from_its_end():
     assert names_secret("x" * 100_000 + "_password")
     assert not names_secret("-a" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "p\N{CYRILLIC SMALL LETTER A}ssword",
+        "p\N{ZERO WIDTH SPACE}assword",
+        "\N{FULLWIDTH LATIN SMALL LETTER P}assword",
+        "t\N{GREEK SMALL LETTER OMICRON}ken",
+        "-а" * 60 + "-парол" + "ь",
+    ],
+)
+def test_a_secret_is_known_in_letters_that_only_look_like_its_own(name: str):
+    assert names_secret(name)
+
+
+def test_a_long_name_is_told_by_its_words_as_a_short_one_is():
+    assert kebab("messageInput" + "X" * 300) == "message-input-" + "x" * 300

@@ -1,5 +1,6 @@
 """What model and policy may know of a tool."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -45,7 +46,7 @@ class Heard:
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         self.heard.append((text, stream))
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         self.heard.append((tool, args))
         return Answered("rejected", code="rejected")
 

@@ -28,6 +28,7 @@ from pollux.core.events import (
     RunClaimed,
     RunCompleted,
     RunFailed,
+    RunRestored,
     Stop,
     TimeReached,
     ToolObserved,
@@ -137,6 +138,9 @@ class World:
             yield TimeReached(at=max(self.now, moment))
         if self.pick(10) == 9:
             yield CancelRequested(by="ada", reason=self.choose(("user", "superseded", "parent")), at=self.now)
+
+        if self.pick(30) == 29:
+            yield RunRestored(by="ada", at=self.now)
 
     def _endings(self) -> Iterator[Event]:
         yield RunCompleted(at=self.now)

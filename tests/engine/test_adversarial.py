@@ -25,7 +25,7 @@ from tests.engine.builders import (
 from tests.engine.watching import seated
 from tests.waiting import HANG_SECONDS
 
-from pollux.core.errors import NotFound, PolluxError, ToolError, ValidationError
+from pollux.core.errors import Misfit, NotFound, PolluxError, ToolError, ValidationError
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON
 from pollux.core.profile import Limits, Profile
@@ -179,7 +179,9 @@ async def test_an_approval_for_a_tool_that_cannot_describe_its_call_any_more_is_
     engine = await lab.engine(call("send"), reply("Not sent."), tools=[tool])
     run = await answer(engine)
     tool.forgot = True
-    run = await approve(engine, run)
+    with pytest.raises(Misfit, match="nothing ran"):
+        await approve(engine, run)
+    run = await settle(engine, run)
     assert (run.text, run.done[0].outcome and run.done[0].outcome.code, tool.ran) == ("Not sent.", "policy_changed", [])
 
 

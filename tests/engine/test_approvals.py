@@ -206,7 +206,10 @@ async def test_a_policy_that_became_stricter_stops_what_was_allowed(lab: Lab):
     run = await answer(before)
     await before.close()
     after = await lab.engine(reply("Not any more."), tools=[tool], rules=[Rule("deny", args="bob")])
-    run = await approve(after, run)
+    with pytest.raises(Misfit, match="nothing ran: the policy forbids it now") as refused:
+        await approve(after, run)
+    assert refused.value.code == "policy_changed"
+    run = await settle(after, run)
     assert (run.text, tool.ran) == ("Not any more.", [])
     assert run.actions[0].outcome and run.actions[0].outcome.code == "policy_changed"
 

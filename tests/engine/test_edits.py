@@ -138,15 +138,19 @@ async def test_an_unknown_approval_is_not_found(lab: Lab):
             await engine.edit(unknown, TO_EVE, by=ADA)
 
 
-async def test_a_schema_that_changed_between_approval_and_execution_stops_the_action(lab: Lab):
+async def test_a_tool_that_changed_after_the_question_is_asked_about_again_and_nothing_runs(lab: Lab):
     before = await lab.engine(SEND, tools=[mail()])
     run = await answer(before)
     await before.close()
     changed = FakeTool("send_mail", side_effect=True, repeat="keyed")
     after = await lab.engine(reply("It changed."), tools=[changed])
+    with pytest.raises(Misfit, match="Review the new request") as refused:
+        await approve(after, run)
+    assert (refused.value.code, changed.ran) == ("policy_changed", [])
+    run = await after.queries.run(run.id)
+    assert [action.outcome and action.outcome.code for action in run.actions] == ["superseded", None]
     run = await approve(after, run)
-    assert (run.text, changed.ran) == ("It changed.", [])
-    assert run.actions[0].outcome and run.actions[0].outcome.code == "policy_changed"
+    assert (run.text, len(changed.ran)) == ("It changed.", 1)
 
 
 texts = st.text(max_size=8)

@@ -12,7 +12,7 @@ from tests.waiting import HANG_SECONDS, until
 
 from pollux.core.errors import Draining
 from pollux.core.events import Event, ModelReplied, RunClaimed
-from pollux.core.ids import RunId
+from pollux.core.ids import RunId, UserId
 from pollux.core.machine import fold, step
 from pollux.core.run import Run
 from pollux.engine import relay as relaying
@@ -222,9 +222,9 @@ class Newsroom(FaultyStore):
             self.heeded.set()
         return await self.news.get()
 
-    async def run(self, run_id: RunId) -> Run | None:
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run | None:
         if self.found is None:
-            return await self.inner.run(run_id)
+            return await self.inner.run(run_id, user)
         await self.heeded.wait()
         return self.found
 

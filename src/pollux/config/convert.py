@@ -58,28 +58,37 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
             return _key(text, where)
         case "secret":
             return Secret(text)
+        case "sandbox":
+            if text not in ("auto", "required", "off"):
+                raise ConfigError(f"{where} must be auto, required or off, found {text[:80]!r}")
+            return text
         case "tokens":
             return _tokens(text, where)
         case "hosts":
             return _hosts(text, where)
 
 
+def _digits(raw: object) -> str:
+    """What was written, if it can be a number at all. One of thousands of digits has no text."""
+    return str(raw).strip() if not isinstance(raw, int) or abs(raw) < 1 << 64 else ""
+
+
 def _port(raw: object, where: str) -> int:
-    text = str(raw).strip()
+    text = _digits(raw)
     if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or int(text[:6]) > 65535:
         raise ConfigError(f"{where} must be a port from 0 to 65535 (0 takes any free one)")
     return int(text)
 
 
 def _count(raw: object, where: str) -> int:
-    text = str(raw).strip()
+    text = _digits(raw)
     if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or not 0 < int(text[:16]) < 10**15:
         raise ConfigError(f"{where} must be a whole number above 0")
     return int(text)
 
 
 def _slots(raw: object, where: str) -> int:
-    text = str(raw).strip()
+    text = _digits(raw)
     if isinstance(raw, bool) or not (text.isascii() and text.isdigit()) or int(text[:5]) > MOST_SLOTS:
         raise ConfigError(f"{where} must be a whole number from 0 to {MOST_SLOTS}")
     return int(text)
@@ -167,12 +176,21 @@ def _key(text: str, where: str) -> Secret:
     return Secret(text)
 
 
+SHORTEST_TOKEN: Final = 16
+"""Whoever can reach the server can try tokens for as long as they like."""
+
+
 def _tokens(text: str, where: str) -> tuple[tuple[str, Secret], ...]:
     pairs: list[tuple[str, Secret]] = []
     for number, entry in enumerate(text.split(","), start=1):
         user, colon, token = (part.strip() for part in entry.partition(":"))
         if not user or not colon or not token or token.startswith("<"):
             raise ConfigError(f"{where}: entry {number} must be user:TOKEN, as in alice:TOKEN,bob:TOKEN")
+        if len(token) < SHORTEST_TOKEN:
+            raise ConfigError(
+                f"{where}: the token of {user!r} has {len(token)} characters, expected at least {SHORTEST_TOKEN}."
+                " Make one with `openssl rand -hex 16`"
+            )
         pairs.append((user, _key(token, f"{where}: the token of entry {number}")))
     if len({token for _, token in pairs}) < len(pairs):
         raise ConfigError(f"{where}: two entries have the same token. A token must name one user")

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
+from pollux.engine.untrusted import load_toml, load_yaml, read_file
 
 LARGEST_FILE: Final = 1 << 20
+LARGEST_YAML: Final = 64 << 10
+"""Bytes of `config/.gemini.yaml`, which holds three values. Its parser is slow."""
 
 
 class ConfigError(ValidationError):
@@ -23,24 +26,20 @@ def read_bytes(path: Path) -> bytes | None:
     """
     try:
         # Not every `.env` is a file: virtual environments are directories of that name.
-        if not path.is_file():
-            return None
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        content = read_file(path, most=LARGEST_FILE)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}). Check its permissions") from error
-    if len(content) > LARGEST_FILE:
+    if content is not None and len(content) > LARGEST_FILE:
         raise ConfigError(f"{path} is larger than {LARGEST_FILE} bytes; a configuration file is expected here")
     return content
 
 
 def parse_toml(content: bytes, *, path: Path) -> dict[str, Any]:
     """The document as a table. Raises ConfigError with the line when it is not TOML."""
-    import tomllib
-
+    text = _text(content, path=path)
     try:
-        return tomllib.loads(_text(content, path=path))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return load_toml(text)
+    except ValueError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}. Correct it, or move the file away") from error
 
 
@@ -57,10 +56,15 @@ def parse_gemini_yaml(content: bytes, *, path: Path) -> dict[str, Any]:
     """The keys and values of `config/.gemini.yaml`."""
     import yaml  # Only here: most runs have no such file, and the import costs more than the rest of this module.
 
+    if len(content) > LARGEST_YAML:
+        raise ConfigError(f"{path} is larger than {LARGEST_YAML} bytes. Expected lines such as `apiKey: '…'`")
+    text = _text(content, path=path)
     try:
-        document: object = yaml.safe_load(_text(content, path=path))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        document = load_yaml(text, loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML. Expected lines such as `apiKey: '…'`") from error
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be used: {error}. Expected lines such as `apiKey: '…'`") from error
     if document is None:
         return {}
     if not isinstance(document, Mapping):

@@ -11,6 +11,7 @@ from pollux.config.files import ConfigError, kind_of
 from pollux.config.models import model_ref
 from pollux.config.rights import BOUNDS, MOST, Rights, WrittenProfile, read_limits, texts
 from pollux.core.errors import ValidationError
+from pollux.core.hosted import hosted_sources
 from pollux.core.messages import JSON
 from pollux.core.profile import Limits, OnReject, Profile, Thinking, bounded
 
@@ -78,7 +79,7 @@ def _completed(start: Profile, profile: WrittenProfile, known: Collection[str]) 
             case _:
                 # A new member of Profile must not come in unchecked: rights lets its name through.
                 assert key == "extra", key
-                changes[key] = _json_table(value, where=where)
+                changes[key] = _extra(value, where=where)
     return replace(start, **changes)
 
 
@@ -138,6 +139,15 @@ def _schema(value: object, *, where: str) -> Mapping[str, JSON]:
     except ValidationError as problem:
         raise ConfigError(f"{where}: {problem}") from None
     return schema
+
+
+def _extra(value: object, *, where: str) -> dict[str, JSON]:
+    table = _json_table(value, where=where)
+    try:
+        hosted_sources(table)
+    except ValidationError as problem:
+        raise ConfigError(f"{where}: {problem}") from None
+    return table
 
 
 def _json_table(value: object, *, where: str) -> dict[str, JSON]:

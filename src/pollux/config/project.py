@@ -86,6 +86,8 @@ def _narrowed(asked: Rights) -> tuple[Rights, list[LeftOut]]:
     left_out += [LeftOut(f"actions.{name}", reason) for name in asked.actions]
     left_out += [LeftOut(f"profiles.{name}", reason) for name in asked.profiles]
     left_out += [LeftOut(f"rule '{rule.name}'", reason) for rule in asked.rules if rule.decision == "allow"]
+    is_bare = asked.serves_pages and not (asked.page_origins or asked.page_plugins or asked.page_profiles)
+    left_out += [LeftOut("page", reason)] if is_bare else []
     left_out += [LeftOut(f"page origin {origin}", reason) for origin in asked.page_origins]
     left_out += [LeftOut(f"page plugin {folder}", reason) for folder in asked.page_plugins]
     left_out += [LeftOut(f"page profile {name}", reason) for name in asked.page_profiles]
@@ -113,6 +115,7 @@ def _merged(own: Rights, asked: Rights) -> tuple[Rights, list[LeftOut]]:
         profiles={**asked.profiles, **own.profiles},
         rules=own.rules + asked.rules,
         limits={**own.limits, **limits},
+        serves_pages=own.serves_pages or asked.serves_pages,
         page_origins=tuple(dict.fromkeys(own.page_origins + asked.page_origins)),
         actions={**asked.actions, **own.actions},
         page_plugins=tuple(dict.fromkeys(own.page_plugins + asked.page_plugins)),
@@ -151,10 +154,14 @@ def _digest(content: bytes) -> str:
 def _read_trust(home: Path) -> dict[str, str]:
     import json
 
+    from pollux.engine.exposure import grave
+
     path = home / TRUST_FILE
     content = read_bytes(path)
     if content is None:
         return {}
+    if exposed := grave([path]):
+        raise ConfigError(exposed)
     problem = ConfigError(f"{path} is damaged. Remove it, and accept your projects again")
     try:
         document: Any = json.loads(content)

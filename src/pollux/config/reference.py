@@ -22,8 +22,8 @@ Each setting is read once, when the program starts. The first place that has it 
 A blank value counts as missing, and so does a key or an address that starts with `<`. `--api-key` belongs to the
 provider of the model in use. `XDG_DATA_HOME` and `XDG_CONFIG_HOME` default to `~/.local/share` and `~/.config`.
 
-A base URL from `.env` counts only when the key comes from the same file or the address is on this machine: otherwise a
-folder you merely work in could have your key sent elsewhere.
+A base URL from `.env` counts only when the key comes from the same file, on this machine too: otherwise a folder you
+merely work in could have your key sent elsewhere. Proxies and certificates are taken from the environment alone.
 
 """
 

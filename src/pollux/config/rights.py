@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from urllib.parse import urlsplit
 
 from pollux.config.files import ConfigError, kind_of
+from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.engine.deprecated import say_args
 
 if TYPE_CHECKING:
+    from pollux.core.conditions import Condition
     from pollux.core.policy import Rule
 
 Table = Mapping[str, Any]
@@ -30,6 +33,14 @@ CAPABILITIES: Final = ("readFiles", "writeFiles", "executeCommands", "alwaysAllo
 
 SERVED: Final = ("folder", "users", "editable")
 """Of `[runbooks]`: what is about runbooks over HTTP."""
+
+LISTS: Final = frozenset(
+    "subjects provenance interface interface_not asker capabilities rendered_from placed_by".split()
+)
+"""What a rule says in lists. Where one is asked for, a text is taken as a list of one."""
+
+MOST_RULES: Final = 1_000
+"""In one list. Each rule is looked at for each call."""
 
 PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
@@ -73,6 +84,8 @@ class Rights:
     profiles: Mapping[str, WrittenProfile] = field(default_factory=dict[str, WrittenProfile])
     rules: tuple["Rule", ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict[str, float])
+    serves_pages: bool = False
+    """Whether there is a `[page]` table at all: without one no page may talk to an agent."""
     page_origins: tuple[str, ...] = ()
     actions: Mapping[str, Table] = field(default_factory=dict[str, Table])
     page_plugins: tuple[Path, ...] = ()
@@ -94,6 +107,7 @@ def parse_rights(table: Table, *, tier: FileTier, path: Path) -> Rights:
         profiles=_profiles(table.get("profiles", {}), tier=tier, path=path),
         rules=_rules(table.get("rules", []), tier=tier, path=path),
         limits=read_limits(table.get("limits", {}), BOUNDS, where=f"[limits] in {path}"),
+        serves_pages="page" in table,
         page_origins=_origins(page.get("origins", []), where=f"origins of {where}"),
         actions=_actions(table.get("actions", {}), path=path),
         page_plugins=_plugins(page.get("plugins", []), where=f"plugins of {where}", base=path.parent),
@@ -243,11 +257,16 @@ def _rules(value: object, *, tier: FileTier, path: Path, profile: str = "") -> t
     owner, prefix = (f" of [profiles.{profile}]", f"{profile}.") if profile else ("", "")
     if not isinstance(value, list):
         raise ConfigError(f"{section} in {path} must be a list of [[{section}]] tables, found {kind_of(value)}")
+    entries = cast(list[object], value)
+    if len(entries) > MOST_RULES:
+        raise ConfigError(f"{section} in {path} holds {len(entries):,} rules; use at most {MOST_RULES:,}")
     rules: list[Rule] = []
-    for n, entry in enumerate(cast(list[object], value), start=1):
+    for n, entry in enumerate(entries, start=1):
         where = f"rule {n}{owner} in {path}"
         rule = _rule(entry, tier=tier, name=f"{path.name}#{prefix}{n}", where=where)
         rules.append(_held_to(profile, rule, where=where) if profile else rule)
+    old = [f"rule {n}{owner}" for n, rule in enumerate(rules, start=1) if rule.args is not None]
+    say_args(old, path=str(path))
     return tuple(rules)
 
 
@@ -270,8 +289,14 @@ def _rule(value: object, *, tier: FileTier, name: str, where: str) -> "Rule":
     decision = written.get("decision")
     if not isinstance(decision, str) or decision not in STRICTNESS:
         raise ConfigError(f"decision of {where} must be one of {', '.join(STRICTNESS)}")
-    for key in {"subjects", "provenance"} & written.keys():
+    for key in LISTS & written.keys():
         written[key] = texts(written[key], where=f"{key} of {where}")
+        if not written[key]:
+            raise ConfigError(f"{key} of {where} is empty, so that it means nothing. Leave it out, or name one")
+    if "where" in written:
+        written["where"] = _conditions(written["where"], where=where)
+    if written.get("document", "trusted") not in ("trusted", "untrusted"):
+        raise ConfigError(f'document of {where} must be "trusted" or "untrusted"')
     for key in {"tool", "args", "door", "profile", "user", "reason", "name"} & written.keys():
         if not isinstance(written[key], str):
             raise ConfigError(f"{key} of {where} must be text in quotes, found {kind_of(written[key])}")
@@ -280,16 +305,37 @@ def _rule(value: object, *, tier: FileTier, name: str, where: str) -> "Rule":
     for key in {"grantable", "interactive"} & written.keys():
         if not isinstance(written[key], bool):
             raise ConfigError(f"{key} of {where} must be true or false")
-    _check_pattern(written.get("args"), where=where)
+    _check_pattern(written.get("args"), where=f"args of {where}")
     arguments: dict[str, Any] = {"name": name, **written, "tier": tier}
     return Rule(**arguments)
 
 
+def _conditions(value: object, *, where: str) -> tuple["Condition", ...]:
+    from pollux.core.conditions import condition_of
+
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    found: list[Condition] = []
+    for item in items:
+        if not isinstance(item, dict):
+            raise ConfigError(f'where of {where} must be a list such as [{{ path = "amount", above = 100 }}]')
+        try:
+            found.append(condition_of(cast("dict[str, Any]", item)))
+        except ValidationError as problem:
+            raise ConfigError(f"where of {where}: {problem}") from None
+        if found[-1].operator == "matches":
+            _check_pattern(str(found[-1].value), where=f"where of {where}")
+    return tuple(found)
+
+
 def _check_pattern(pattern: str | None, *, where: str) -> None:
+    if not pattern:
+        return
+    from pollux.engine.patterns import require_pattern
+
     try:
-        re.compile(pattern or "")
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ConfigError(f"args of {where} must be a regular expression: {error}") from error
+        require_pattern(pattern)
+    except ValidationError as problem:
+        raise ConfigError(f"{where}: {problem}") from None
 
 
 def _table(value: object, *, where: str) -> Table:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pollux.config import sources as places
 from pollux.config.convert import convert
@@ -22,7 +22,11 @@ class Settings:
     config: Path | None
     store: Path | Secret
     pg_listen_url: Secret | None
+    audit_heads_file: Path | None
+    audit_heads_url: str | None
+    audit_heads_seconds: int
     concurrency: int
+    sandbox: Literal["auto", "required", "off"]
     model: str | None
     system_prompt: str | None
     gemini_api_key: Secret | None
@@ -46,7 +50,7 @@ class Settings:
     requests_per_minute: int
     burst: int
     tokens_per_day: int | None
-    visitor_tokens_per_day: int | None
+    visitor_tokens_per_day: int
     tokens: tuple[tuple[str, Secret], ...]
     token: Secret | None
     oidc_issuer: str | None
@@ -63,6 +67,8 @@ class Settings:
     """The folder of the nearest `pollux.toml`, or the working directory."""
     config_file: ConfigFile | None
     project_file: ConfigFile | None
+    keyed: tuple[Path, ...]
+    """The files of the folder that a key or its address is taken from."""
     ignored: tuple[str, ...]
     """Sentences about values that were found but do not count, for `doctor`."""
 
@@ -72,11 +78,18 @@ class Settings:
         return tuple(value for value in values if isinstance(value, Secret)) + tuple(token for _, token in self.tokens)
 
 
-def read_settings(environ: Mapping[str, str], *, cwd: Path, flags: Mapping[str, object] | None = None) -> Settings:
+def read_settings(
+    environ: Mapping[str, str],
+    *,
+    cwd: Path,
+    flags: Mapping[str, object] | None = None,
+    require_private: bool = True,
+) -> Settings:
     """The settings as flags, environment and files give them; depends on nothing but its arguments and those files.
 
     `flags` are named as argparse names them (`api_key`); None means not given, and names that are no setting's are
-    passed over. Raises ConfigError for what cannot be used; a missing key is None.
+    passed over. Raises ConfigError for what cannot be used; a missing key is None. A file that gives rights or a key is
+    refused where others can change it; without `require_private`, the caller looks at that.
     """
     cwd = cwd.absolute()
     given = {name: value for name, value in (flags or {}).items() if value is not None}
@@ -102,6 +115,12 @@ def read_settings(environ: Mapping[str, str], *, cwd: Path, flags: Mapping[str, 
     sources[0] = places.aim_key(flagged, places.first("model", sources))
     sources[2] = places.without_stray_urls(sources, ignored)
 
+    used = [found for setting in SETTINGS if setting.dotenv and (found := places.first(setting.name, sources))]
+    in_folder = ((cwd / ".env", sources[2]), (workspace / "config" / ".gemini.yaml", gemini_yaml))
+    keyed = tuple(path for path, source in in_folder if any(found in used for found in source.values()))
+    if require_private:
+        _refuse_exposed([*keyed, *([config_file.path] if config_file else [])])
+
     values = {setting.name: _value(setting.name, sources, own_home=own_home) for setting in SETTINGS}
     values["config"] = config
     values["home"] = values["home"] or places.default_home(environ, own_home)
@@ -112,6 +131,7 @@ def read_settings(environ: Mapping[str, str], *, cwd: Path, flags: Mapping[str, 
         workspace=workspace,
         config_file=config_file,
         project_file=project_file,
+        keyed=keyed,
         ignored=tuple(ignored),
     )
 
@@ -127,6 +147,14 @@ def _value(name: str, sources: Sequence[Source], *, own_home: Path | None) -> ob
     if setting.default is None or setting.kind in ("path", "store", "model"):
         return None
     return convert(setting.default, kind=setting.kind, where="the default", base=Path(), own_home=None)
+
+
+def _refuse_exposed(paths: Sequence[Path]) -> None:
+    """Raises ConfigError where others can change one of these files."""
+    from pollux.engine.exposure import grave
+
+    if problem := grave(paths):
+        raise ConfigError(problem)
 
 
 def _check_oidc(values: Mapping[str, object]) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal, cast
-from urllib.parse import urlsplit
 
 from pollux.config.convert import convert, is_missing
 from pollux.config.files import ConfigError, parse_env, parse_gemini_yaml, parse_toml, read_bytes
@@ -15,6 +14,11 @@ from pollux.core.frozen import frozen
 PROJECT_FILE: Final = "pollux.toml"
 SECTIONS: Final = frozenset({"tools", "actions", "profiles", "rules", "limits", "page", "runbooks"})
 """What a configuration file may hold besides settings; `project` reads these."""
+ENVIRONMENT_ONLY: Final = frozenset(
+    "HTTPS_PROXY HTTP_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE REQUESTS_CA_BUNDLE "
+    "CURL_CA_BUNDLE".split()
+)
+"""Through what, and trusting whom, connections go. No file of a folder is asked, and `doctor` says so."""
 
 
 @frozen
@@ -60,7 +64,8 @@ def from_flags(flags: Mapping[str, object], cwd: Path) -> dict[str, Found]:
 def aim_key(flagged: Mapping[str, Found], model: Found | None) -> dict[str, Found]:
     """The flags, with `--api-key` kept for the provider of the model in use only; Gemini where none is named."""
     try:
-        provider = "gemini" if model is None else model_ref(str(model.raw).strip()).provider
+        name = model.raw.strip() if model and isinstance(model.raw, str) else ""
+        provider = model_ref(name).provider if model else "gemini"
     except ConfigError:
         return dict(flagged)  # Whoever converts the model says what is wrong with it, and where it stands.
     keys = {setting.name for setting in SETTINGS if setting.flag == "--api-key"} - {f"{provider}_api_key"}
@@ -83,7 +88,10 @@ def from_dotenv(path: Path, ignored: list[str]) -> dict[str, Found]:
     content = read_bytes(path)
     if content is None:
         return {}
-    found = from_environ(parse_env(content, path=path), path.parent)
+    written = parse_env(content, path=path)
+    for name in [name for name in written if name.upper() in ENVIRONMENT_ONLY]:
+        ignored.append(f"{name} in {path} is left out: what a connection goes through is set in the environment")
+    found = from_environ(written, path.parent)
     for name in [name for name in found if not BY_NAME[name].dotenv]:
         ignored.append(f"{found[name].where} in {path} is left out: set it in the environment instead")
         del found[name]
@@ -91,22 +99,18 @@ def from_dotenv(path: Path, ignored: list[str]) -> dict[str, Found]:
 
 
 def without_stray_urls(sources: Sequence[Source], ignored: list[str]) -> dict[str, Found]:
-    """The `.env` source without the base URLs that would send a key from elsewhere where the folder wants it."""
+    """The `.env` source without the base URLs whose key does not stand in the same file.
+
+    On this machine too: whoever may listen on a port here could otherwise have the person's key sent there.
+    """
     dotenv = dict(sources[2])
     for name in [name for name in dotenv if name.endswith("_base_url")]:
         key = first(name.replace("_base_url", "_api_key"), sources)
-        if key not in dotenv.values() and not _is_loopback(str(dotenv[name].raw)):
-            ignored.append(f"{dotenv[name].where} is left out: its key comes from elsewhere. Set it in the environment")
+        if key not in dotenv.values():
+            why = "there is no key" if key is None else f"the key is {key.where}, which comes from elsewhere"
+            ignored.append(f"{dotenv[name].where} is left out: {why}. Put both into one place")
             del dotenv[name]
     return dotenv
-
-
-def _is_loopback(url: str) -> bool:
-    try:
-        host = urlsplit(url).hostname
-    except ValueError:
-        return False
-    return host in ("localhost", "127.0.0.1", "::1")
 
 
 def from_table(file: ConfigFile | None) -> dict[str, Found]:
@@ -167,7 +171,7 @@ def from_yaml(path: Path, ignored: list[str]) -> dict[str, Found]:
 
 def _without_address(found: dict[str, Found], ignored: list[str]) -> dict[str, Found]:
     model = found.get("model")
-    if model and str(model.raw).strip().startswith("openai:"):
+    if model and isinstance(model.raw, str) and model.raw.strip().startswith("openai:"):
         ignored.append(f"{model.where} is left out: a workspace may not say where prompts are sent. Use --model")
         del found["model"]
     return found
@@ -224,7 +228,11 @@ def read_config(path: Path | None, *, is_named: bool) -> ConfigFile | None:
 def find_project(cwd: Path) -> ConfigFile | None:
     """The nearest `pollux.toml`, upward from the working directory."""
     for folder in (cwd, *cwd.parents):
-        if (folder / PROJECT_FILE).is_file():
+        try:
+            is_there = (folder / PROJECT_FILE).is_file()
+        except OSError as problem:
+            raise ConfigError(f"{folder / PROJECT_FILE} cannot be looked at ({problem.strerror})") from None
+        if is_there:
             return _read_toml(folder / PROJECT_FILE)
     return None
 

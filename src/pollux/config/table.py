@@ -21,6 +21,7 @@ Kind = Literal[
     "count",
     "slots",
     "hosts",
+    "sandbox",
 ]
 
 
@@ -55,9 +56,19 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("pg_listen_url", ("POLLUX_PG_LISTEN_URL",), None, "secret", None,
             "A direct PostgreSQL address for LISTEN, where `POLLUX_STORE` goes through a pooler.",
             file=("pg_listen_url",)),
+    Setting("audit_heads_file", ("POLLUX_AUDIT_HEADS_FILE",), None, "path", None,
+            "A file, best on another machine, to which servers and workers append the audit's signed heads. A store "
+            "that is behind it was restored.", file=("audit.heads_file",)),
+    Setting("audit_heads_url", ("POLLUX_AUDIT_HEADS_URL",), None, "url", None,
+            "Where they post each signed head, as JSON.", file=("audit.heads_url",)),
+    Setting("audit_heads_seconds", (), None, "count", "60",
+            "How often they do so, in seconds.", file=("audit.heads_seconds",)),
     Setting("concurrency", ("POLLUX_CONCURRENCY",), "--concurrency", "slots", "50",
             "How many runs `pollux worker` drives at once; and `pollux serve` on PostgreSQL, while no worker is alive. "
             "With 0, a server never does.", file=("worker.concurrency",)),
+    Setting("sandbox", ("POLLUX_SANDBOX",), "--sandbox", "sandbox", "auto",
+            "Whether commands of agents run under bubblewrap: `auto` where it works, `required` or not at all, `off`.",
+            file=("shell.sandbox",)),
     # Models
     Setting("model", (), "--model", "model", "the default model",
             "The model that answers: `gemini-…`, `claude-…`, `gpt-…` or `o<digit>…`, `ollama/<model>`, "
@@ -115,7 +126,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("tokens_per_day", (), None, "count", None,
             "How many tokens the runs of one user may spend in 24 hours, begun over HTTP.",
             file=("serve.tokens_per_day",)),
-    Setting("visitor_tokens_per_day", (), None, "count", None,
+    Setting("visitor_tokens_per_day", (), None, "count", "1000000",
             "How many tokens all visitors of pages whom nobody knows may spend in 24 hours, together.",
             file=("serve.visitor_tokens_per_day",)),
     # Who may call

@@ -22,10 +22,12 @@ from pollux.core.events import (
     ApprovalResolved,
     CallRefused,
     RunClaimed,
+    RunRestored,
     ToolObserved,
 )
 from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message, ToolCall, ToolResult, notice
+from pollux.core.policy import MAY_BE_DONE
 from pollux.core.run import (
     Action,
     Approval,
@@ -53,6 +55,25 @@ def claimed(run: Run, event: RunClaimed) -> Run:
         if action.is_in_flight:
             run = _put(run, evolve(action, interrupted=True))
     return close_turn(_give_up_on_unknown(run, event.at), event.at)
+
+
+def restored(run: Run, event: RunRestored) -> Run:
+    """Whatever could have had an effect since is looked up, or its outcome is unknown; open questions say so."""
+    run = evolve(run, restored=True)
+    for action in run.open:
+        if action.outcome or not action.side_effect or action.handed_over or action.where == "child":
+            continue
+        if action.approval and action.approval.is_open:
+            reason = f"{MAY_BE_DONE} {action.approval.reason}".strip()
+            # For this once alone: what would be allowed from now on is not what the question was about.
+            run = _put(run, evolve(action, approval=evolve(action.approval, reason=reason, scopes=())))
+            continue
+        known = action.started or Start(run.epoch, 1, event.at)
+        action = evolve(action, started=known, interrupted=True, unhappened=False)
+        if action.repeat != "checkable":
+            action = evolve(action, outcome=_unknown(action, event.at, f"{action.tool}: {MAY_BE_DONE}"))
+        run = _put(run, action)
+    return close_turn(run, event.at)
 
 
 def decided(run: Run, event: ActionDecided) -> Run:

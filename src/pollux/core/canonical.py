@@ -1,7 +1,8 @@
 """One byte form for every JSON value: RFC 8785, strings in NFC. What is shown, hashed and executed is read from it.
 
 A value that has no such form (NaN, lone surrogates, keys that are not text or collide after NFC, integers beyond 2^53)
-is refused rather than mended.
+is refused rather than mended. So is one beyond the bounds of a call: before anybody is asked, and without repeating it.
+A schema may say otherwise: `maxLength` of a member, or of one around it, takes the place of the bound for a text.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ import hmac
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, Final, cast
 from unicodedata import combining, is_normalized, normalize
 
 from pollux.core.errors import ValidationError
@@ -18,12 +19,22 @@ from pollux.core.messages import JSON
 MAX_DEPTH = 100
 MOST_MARKS = 100
 """On one letter. Unicode calls text with more than 30 unsafe for streams; no language comes near it."""
+_DECOMPOSED = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
+"""No marks themselves, but normalising makes marks of them."""
 _SAFE = 2**53 - 1
 _EXPONENTIAL = 1e21
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 _ESCAPE = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT
 _TABLE = str.maketrans(_ESCAPE)
 _simple = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+LONGEST_TEXT: Final = 64 << 10
+"""Characters of one text, where the schema does not say otherwise."""
+LARGEST_CALL: Final = 1 << 20
+"""Characters of all texts and names together, without those that the schema gives a length, and one for every value."""
+
+Schema = Mapping[str, JSON]
+_NO_SCHEMA: Final[Schema] = {}
 
 
 def canonical(value: JSON) -> bytes:
@@ -162,18 +173,19 @@ def _text(value: str) -> str:
         return value
     if any("\ud800" <= char <= "\udfff" for char in value):
         raise ValidationError("expected Unicode text, found a lone surrogate")
-    if any(map(combining, value)):
-        _marks_few(value)
+    require_few_marks(value)
     return value if is_normalized("NFC", value) else normalize("NFC", value)
 
 
-def _marks_few(value: str) -> None:
-    """Normalising takes quadratic time in the marks on one letter: whoever sends a hundred thousand stops everybody."""
+def require_few_marks(value: str, *, most: int = MOST_MARKS) -> None:
+    """Raises ValidationError for text that takes quadratic time to normalise: very many marks on one letter."""
+    if not any(map(combining, value)) and _DECOMPOSED.isdisjoint(value):
+        return
     run = 0
     for char in value:
-        run = run + 1 if combining(char) else 0
-        if run > MOST_MARKS:
-            raise ValidationError(f"expected at most {MOST_MARKS} combining marks on one letter, found more")
+        run = run + 1 if combining(char) or char in _DECOMPOSED else 0
+        if run > most:
+            raise ValidationError(f"expected at most {most} combining marks on one letter, found more")
 
 
 def _quoted(value: str) -> str:
@@ -216,3 +228,47 @@ def _layout(digits: str, exponent: int) -> str:
     power = exponent - 1
     mantissa = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
     return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+# How much a call may carry.
+
+
+def require_bounded(args: Mapping[str, JSON], schema: Schema) -> None:
+    """Raises ValidationError for arguments beyond the bounds, and for text with a NUL character."""
+    size = 0
+    waiting: list[tuple[JSON, Schema, int | None, str]] = [(args, schema, None, "")]
+    while waiting:
+        value, about, allowed, path = waiting.pop()
+        own = about.get("maxLength")
+        allowed = own if isinstance(own, int) else allowed
+        size += 1
+        if isinstance(value, str):
+            _require_text(value, allowed, path)
+            size += len(value) if allowed is None else 0
+        elif isinstance(value, Mapping):
+            for name, member in cast("Mapping[str, JSON]", value).items():
+                _require_text(name, None, "a name")
+                size += len(name)
+                waiting.append((member, _member(about, name), allowed, f"{path}.{name}" if path else name))
+        elif isinstance(value, list):
+            items = _schema_of(about.get("items"))
+            waiting += [(item, items, allowed, f"{path}[{n}]") for n, item in enumerate(cast("list[JSON]", value))]
+        if size > LARGEST_CALL:
+            raise ValidationError(f"the arguments are larger than {LARGEST_CALL:,} characters; send less in one call")
+
+
+def _require_text(text: str, allowed: int | None, path: str) -> None:
+    most = LONGEST_TEXT if allowed is None else allowed
+    if len(text) > most:
+        raise ValidationError(f"{path[:80]}: expected at most {most:,} characters, found {len(text):,}")
+    if "\0" in text:
+        raise ValidationError(f"{path[:80]}: expected text without NUL characters")
+
+
+def _member(schema: Schema, name: str) -> Schema:
+    known = _schema_of(schema.get("properties"))
+    return _schema_of(known[name] if name in known else schema.get("additionalProperties"))
+
+
+def _schema_of(value: Any) -> Schema:
+    return cast("Schema", value) if isinstance(value, Mapping) else _NO_SCHEMA

@@ -15,11 +15,12 @@ PolluxError
 ├── Misfit               a fact that does not fit the state it met; nothing was changed
 ├── Conflict             another writer was faster; reload and judge again
 ├── StoreError           the store could not write or read; nothing was acknowledged
+│   └── StoreRestored    the store is an older state or a copy; it takes no writes until somebody adopts it
 ├── TooNew               stored by a newer Pollux, in words that this one does not know
 └── Draining             this process is stopping and takes no new work
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 ModelErrorKind = Literal[
     "auth",
@@ -145,10 +146,28 @@ class Conflict(PolluxError):
 class StoreError(PolluxError):
     """The store could not do it. What was acknowledged before is safe; this was not acknowledged.
 
-    After an I/O error it may still turn up later: whoever asks again must expect to find it done.
+    After an I/O error it may still turn up later: whoever asks again must expect to find it done. The text names files,
+    hosts and databases: it is for those who run Pollux. `public_text` has what callers may read.
     """
 
     code = "store_error"
+
+
+class StoreRestored(StoreError):
+    """The store was put back from a backup, or copied: what it would do next may have been done already."""
+
+    code = "store_restored"
+
+
+def public_text(problem: PolluxError) -> str:
+    """What anybody may read of it, who may not know where the store lies."""
+    if isinstance(problem, StoreRestored):
+        return STORE_HELD
+    return STORE_TROUBLE if isinstance(problem, StoreError) else str(problem)
+
+
+STORE_TROUBLE: Final = "the store could not do this; the log of this process says why. Try again soon"
+STORE_HELD: Final = "the store was restored or copied: nothing runs until its operator adopts it (pollux store adopt)"
 
 
 class TooNew(PolluxError):

@@ -11,7 +11,7 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, NO_USAGE, Message, Usage
 from pollux.core.page import Page
-from pollux.core.policy import Rule, Scope
+from pollux.core.policy import Document, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.run import Action, CancelReason, Compressed, Parent
 
@@ -42,6 +42,8 @@ class RunStarted:
     context_tokens: int = 0
     instructions: str = ""
     rules: tuple[Rule, ...] = ()
+    document: Document | None = None
+    """The runbook that it follows, as it was when the run began."""
     sources: tuple[str, ...] = ()
     """Which tools had spoken in the thread before."""
     request: str = ""
@@ -49,6 +51,8 @@ class RunStarted:
     page: Page | None = None
     keep_seconds: float | None = None
     """How long after its end what was said is kept. None: until somebody erases it."""
+    restored: bool = False
+    """It is the child of a run that was restored from a backup."""
     at: Instant
 
 
@@ -265,6 +269,14 @@ class CancelRequested:
 
 
 @frozen(kw_only=True)
+class RunRestored:
+    """The store was put back from a backup: what was owed then may have been done since. A person knows of it."""
+
+    by: str
+    at: Instant
+
+
+@frozen(kw_only=True)
 class RunCompleted:
     """The run ended with an answer."""
 
@@ -309,6 +321,7 @@ Event = (
     | HistoryCompressed
     | TimeReached
     | CancelRequested
+    | RunRestored
     | RunCompleted
     | RunFailed
     | RunCancelled

@@ -37,6 +37,7 @@ from pollux.core.events import (
     RunClaimed,
     RunCompleted,
     RunFailed,
+    RunRestored,
     RunStarted,
     TimeReached,
     ToolObserved,
@@ -112,6 +113,8 @@ def _apply(run: Run, event: Event) -> Run:
             if run.cancel:
                 raise Misfit("cancel_requested needs a run that is not being cancelled already", code="run_ended")
             return actions.cancelled(run, by=event.by, reason=event.reason, at=event.at)
+        case RunRestored():
+            return actions.restored(run, event)
         case RunCompleted() | RunFailed() | RunCancelled():
             return _ended(run, event)
         case _:

@@ -46,6 +46,18 @@ class FileRef:
 
 
 @frozen
+class CallFacts:
+    """What our own code knows of a call beside its arguments. No model, page, agent or document can write it."""
+
+    rendered_from: tuple[str, ...] = ()
+    """The blocks whose outputs are a part of the arguments, each as `type: name`."""
+    placed_by: tuple[str, ...] = ()
+    """The blocks whose outputs say where it works."""
+    capabilities: tuple[str, ...] = ()
+    """What the agent behind the call was given."""
+
+
+@frozen
 class ToolCall:
     """What the model asked for. `minted` means the provider gave no id and this one is ours."""
 
@@ -53,6 +65,7 @@ class ToolCall:
     name: str
     args: dict[str, JSON]
     minted: bool = False
+    facts: CallFacts | None = None
     type: Literal["tool_call"] = "tool_call"
 
 
@@ -86,6 +99,8 @@ class Message:
     parts: tuple[Part, ...]
     native: Native | None = None
     pinned: bool = False
+    sources: tuple[str, ...] = ()
+    """Whose words the model had read for it by means of its own service: `web`. Found by the engine, never claimed."""
 
     @property
     def text(self) -> str:

@@ -1,8 +1,15 @@
 """Who may do what. `decide` is pure: a request, the rules and the grants in, one decision out.
 
+A request has two parts that never mix: `args`, written by a model, a page, an agent or a document, and `facts`, known
+by the engine. Rules read each from its own part, and nothing inside the arguments can become a fact.
+
 The strongest matching rule speaks: highest tier, then highest priority, then the strictest. A rule that cannot be
 evaluated denies. Where no rule speaks, a side effect needs a person. A grant turns "ask" into "allow" only when every
 subject of the call is granted; a call without subjects cannot be granted at all.
+
+Limits fail closed. A tool that cannot read all of a call gives it the subject `UNANALYSED`: every deny and every ask
+about subjects matches it, no allow and no grant does. One rule is above that: a document that a person accepted is
+allowed for its identity, the hash of its text, and not for what its commands were found to do.
 """
 
 import re
@@ -10,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import chain, groupby
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 from pollux.core.canonical import canonical
+from pollux.core.conditions import LONGEST_KEPT, Condition, Match, folded
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
@@ -21,10 +29,19 @@ from pollux.core.tools import ToolSpec
 
 Mode = Literal["allow", "require_approval", "deny"]
 Tier = Literal["default", "extension", "workspace", "user", "admin"]
-Scope = Literal["session", "always"]
+Scope = Literal["session", "document", "always"]
+"""For how long a grant counts: in this thread, for this very document, or until it is revoked."""
 
 TIERS: tuple[Tier, ...] = ("default", "extension", "workspace", "user", "admin")
+SCOPES: tuple[Scope, ...] = ("session", "document", "always")
 STRICTNESS: dict[Mode, int] = {"allow": 0, "require_approval": 1, "deny": 2}
+_ADDRESSES: Final = re.compile(r"[^\s:/@]*@[^\s:/@]*")
+"""A pattern of mail addresses."""
+_ADDRESS: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
+"""One plain address, for every parser."""
+_IN_TEXT: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
+UNANALYSED: Final = "unanalysed"
+"""The subject of a call that is too long, too deep or too strange to be read to its end."""
 
 
 @frozen
@@ -34,6 +51,29 @@ class Decision:
     mode: Mode
     reason: str = ""
     rule: str = ""
+    grants: tuple[GrantId, ...] = ()
+    """The grants that turned a question into an allowed call."""
+    granted_by: tuple[str, ...] = ()
+    """Who made these grants."""
+
+    @property
+    def decider(self) -> str:
+        """What decided, for the audit: the rule by its name, or the grants and who made them."""
+        if self.grants:
+            return f"grant:{','.join(self.grants)} by {','.join(self.granted_by)}"
+        return f"rule:{self.rule}" if self.rule else ""
+
+
+MAY_BE_DONE = "This may have been done already: the store was restored from a backup."
+"""What a person reads before approving anything that a restored run wants to do."""
+
+
+def asked_again(decision: Decision) -> Decision:
+    """The decision in a restored run. Whatever allowed it could not know that it may be a repetition."""
+    if decision.mode == "deny":
+        return decision
+    said = decision.reason if decision.mode == "require_approval" else ""
+    return Decision("require_approval", f"{MAY_BE_DONE} {said}".strip(), decision.rule or "restored")
 
 
 @frozen
@@ -48,33 +88,68 @@ class Grant:
     granted_at: Instant
     thread_id: ThreadId | None = None
     approval_id: ApprovalId | None = None
+    document: str = ""
+    """The hash of the document for which it counts, where its scope is `document`."""
+    definition: str = ""
+    """The hash of the tool as it was when a person allowed it. Another tool of the same name is asked about."""
+    by: str = ""
+    """Who allowed it."""
+
+
+@frozen
+class Document:
+    """The runbook that a run follows: a hash of its text and its place, and whether a person accepted it as it is."""
+
+    digest: str
+    is_trusted: bool = False
+
+
+@frozen(kw_only=True)
+class Facts:
+    """What the engine knows of a call. Nothing that a model, page, agent or document wrote becomes one of these."""
+
+    user: UserId
+    interface: str
+    profile: str
+    interactive: bool = True
+    thread_id: ThreadId | None = None
+    provenance: frozenset[str] = frozenset()
+    """Where the words came from that the model had read."""
+    asker: str = ""
+    """The tool at work that asked for this call; empty for what the model asked for."""
+    capabilities: frozenset[str] = frozenset()
+    """What the agent behind the call was given, as a person accepted it."""
+    document: Document | None = None
+    rendered_from: frozenset[str] = frozenset()
+    """The blocks whose outputs are a part of the arguments, each as `type: name`."""
+    placed_by: frozenset[str] = frozenset()
+    """The blocks whose outputs say where it works."""
+    definition: str = ""
+    """The hash of the tool's definition, where somebody may have consented to it."""
 
 
 @frozen
 class PolicyRequest:
     """Everything a decision may depend on. `args` are the prepared ones, exactly as they would run."""
 
-    user: UserId
-    door: str
-    profile: str
     tool: ToolSpec
     args: dict[str, JSON]
+    facts: Facts
     subjects: frozenset[str] = frozenset()
-    provenance: frozenset[str] = frozenset()
-    interactive: bool = True
-    thread_id: ThreadId | None = None
 
 
 @frozen
 class Rule:
-    """One line of a policy. Patterns are shell wildcards; `args` is a regular expression over the canonical JSON."""
+    """One line of a policy. Patterns are shell wildcards; conditions in `where` look at the parsed arguments."""
 
     decision: Mode
     tool: str = "*"
     args: str | None = None
+    """Deprecated: a regular expression over the canonical JSON. Use `where`."""
     subjects: tuple[str, ...] | None = None
     provenance: tuple[str, ...] | None = None
     door: str = "*"
+    """The former name of `interface`."""
     profile: str = "*"
     user: str = "*"
     interactive: bool | None = None
@@ -84,11 +159,26 @@ class Rule:
     reason: str = ""
     name: str = ""
     grantable: bool = True
+    where: tuple[Condition, ...] = ()
+    """Conditions on the arguments. All of them must hold."""
+    interface: tuple[str, ...] | None = None
+    interface_not: tuple[str, ...] = ()
+    asker: tuple[str, ...] | None = None
+    capabilities: tuple[str, ...] | None = None
+    """What the agent behind the call must have been given: all of these."""
+    document: Literal["trusted", "untrusted"] | None = None
+    rendered_from: tuple[str, ...] | None = None
+    placed_by: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        if self.door != "*":
+            set_(self, "interface", (*(self.interface or ()), self.door))
+            set_(self, "door", "*")
         # Read letter by letter, a text where several are meant would hold a wildcard of its own: "*@example.com".
-        object.__setattr__(self, "subjects", _several("subjects", self.subjects))
-        object.__setattr__(self, "provenance", _several("provenance", self.provenance))
+        for what in ("subjects", "provenance", "interface", "asker", "capabilities", "rendered_from", "placed_by"):
+            set_(self, what, _several(what, getattr(self, what)))
+        set_(self, "interface_not", _several("interface_not", self.interface_not) or ())
         for what, found, known in (("decision", self.decision, STRICTNESS), ("tier", self.tier, TIERS)):
             if found not in known:
                 raise ValidationError(f"expected the {what} of a rule to be one of {', '.join(known)}, found {found!r}")
@@ -96,7 +186,18 @@ class Rule:
     @property
     def is_conditional(self) -> bool:
         """Whether it looks at more than which tool is called from where."""
-        conditions = (self.args, self.subjects, self.provenance, self.interactive)
+        conditions = (
+            self.args,
+            self.where or None,
+            self.subjects,
+            self.provenance,
+            self.interactive,
+            self.asker,
+            self.capabilities,
+            self.document,
+            self.rendered_from,
+            self.placed_by,
+        )
         return any(condition is not None for condition in conditions)
 
 
@@ -113,21 +214,42 @@ def _several(what: str, given: object) -> tuple[str, ...] | None:
     return texts
 
 
-def decide(request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant]) -> Decision:
+def no_patterns(pattern: str, text: str) -> bool:
+    """Stands for an engine of patterns where none was given: rules that need one cannot be evaluated."""
+    raise ValidationError("this rule has a pattern, and there is no engine for patterns here")
+
+
+def decide(
+    request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant], *, match: Match = no_patterns
+) -> Decision:
     """May this call run: allow, ask a person, or deny. Never raises: what cannot be judged is denied."""
-    decision, grantable = _by_rules(request, rules)
+    decision, grantable = _by_rules(request, rules, match)
     if decision.mode == "require_approval":
-        if grantable and _is_granted(request, grants):
-            return Decision("allow", "every recipient is on your allow list", "grant")
-        if not request.interactive:
+        if grantable and (used := _granted_by(request, grants)):
+            makers = tuple(sorted({grant.by for grant in used if grant.by}))
+            ids = tuple(sorted(grant.id for grant in used))
+            return Decision("allow", "every recipient is on your allow list", "grant", ids, makers)
+        if not request.facts.interactive:
             return Decision("deny", "it needs approval, and there is nobody to ask", decision.rule)
     return decision
 
 
-def hides(rules: Sequence[Rule], *, tool: str, door: str, profile: str, user: str) -> bool:
+def offered_scopes(request: PolicyRequest, rules: Sequence[Rule], *, match: Match = no_patterns) -> tuple[Scope, ...]:
+    """For how long a person may allow this call from now on: nothing where a grant could not be recognised later."""
+    decision, grantable = _by_rules(request, rules, match)
+    if decision.mode != "require_approval" or not grantable:
+        return ()
+    if not request.subjects or UNANALYSED in request.subjects:
+        return ()
+    # What an agent inside a document asks for is known by names that the document chose.
+    widest: Scope = "document" if request.facts.document else "always"
+    return ("session", widest)
+
+
+def hides(rules: Sequence[Rule], *, tool: str, interface: str, profile: str, user: str) -> bool:
     """Whether a tool is denied whatever its arguments, so that the model need not hear of it."""
     for rule in chain.from_iterable(_ranked(tuple(rules))):
-        if not _is_addressed(rule, tool=tool, door=door, profile=profile, user=user):
+        if not _is_addressed(rule, tool=tool, interface=interface, profile=profile, user=user):
             continue
         if not rule.is_conditional:
             return rule.decision == "deny"
@@ -136,13 +258,13 @@ def hides(rules: Sequence[Rule], *, tool: str, door: str, profile: str, user: st
     return False
 
 
-def _by_rules(request: PolicyRequest, rules: Sequence[Rule]) -> tuple[Decision, bool]:
+def _by_rules(request: PolicyRequest, rules: Sequence[Rule], match: Match) -> tuple[Decision, bool]:
     for equals in _ranked(tuple(rules)):
         # All of them are looked at: neither a broken rule nor a strict one depends on where it stands in the file.
         matched: list[Rule] = []
         for rule in equals:
             try:
-                if _matches(rule, request):
+                if _matches(rule, request, match):
                     matched.append(rule)
             except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
                 return Decision("deny", f"a policy rule could not be evaluated ({problem})", rule.name), False
@@ -150,6 +272,8 @@ def _by_rules(request: PolicyRequest, rules: Sequence[Rule]) -> tuple[Decision, 
             first = matched[0]
             grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
             return Decision(first.decision, first.reason or _default_reason(first.decision), first.name), grantable
+    if UNANALYSED in request.subjects:
+        return Decision("require_approval", "it is too long or too deeply nested to be analysed", "default"), False
     if request.tool.default_approval == "not_required" and not request.tool.side_effect:
         return Decision("allow", "it has no side effect", "default"), True
     if request.tool.default_approval == "not_required":
@@ -176,53 +300,116 @@ def _ranked(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
     return tuple(tuple(equals) for _, equals in groupby(ordered, key=rank))
 
 
-def _matches(rule: Rule, request: PolicyRequest) -> bool:
+def _matches(rule: Rule, request: PolicyRequest, match: Match) -> bool:
+    facts, allows = request.facts, rule.decision == "allow"
     return (
-        _is_addressed(rule, tool=request.tool.name, door=request.door, profile=request.profile, user=request.user)
-        and (rule.interactive is None or rule.interactive == request.interactive)
-        and (rule.args is None or re.search(rule.args, canonical(request.args).decode()) is not None)
+        _is_addressed(rule, tool=request.tool.name, interface=facts.interface, profile=facts.profile, user=facts.user)
+        and not (allows and UNANALYSED in request.subjects and rule.document != "trusted")
+        and (rule.interactive is None or rule.interactive == facts.interactive)
+        and _fits_facts(rule, facts)
         and (rule.subjects is None or _fits_subjects(rule.decision, rule.subjects, request.subjects))
-        and (rule.provenance is None or _fits_provenance(rule.decision, rule.provenance, request.provenance))
+        and (rule.provenance is None or _fits_sources(allows, rule.provenance, facts.provenance))
+        and all(condition.holds(request.args, allows=allows, match=match) for condition in rule.where)
+        and (rule.args is None or match(rule.args, canonical(request.args).decode()))
     )
 
 
-def _is_addressed(rule: Rule, *, tool: str, door: str, profile: str, user: str) -> bool:
+def _is_addressed(rule: Rule, *, tool: str, interface: str, profile: str, user: str) -> bool:
     return (
-        fnmatchcase(tool, rule.tool)
-        and fnmatchcase(door, rule.door)
-        and fnmatchcase(profile, rule.profile)
-        and fnmatchcase(user, rule.user)
+        _is_like(tool, rule.tool)
+        and (rule.interface is None or _fits(interface, rule.interface))
+        and not _fits(interface, rule.interface_not)
+        and _is_like(profile, rule.profile)
+        and _is_like(user, rule.user)
     )
+
+
+def _fits_facts(rule: Rule, facts: Facts) -> bool:
+    allows = rule.decision == "allow"
+    return (
+        (rule.asker is None or _fits(facts.asker, rule.asker))
+        and (rule.capabilities is None or facts.capabilities.issuperset(rule.capabilities))
+        and (rule.document is None or rule.document == _trust_of(facts.document))
+        and (rule.rendered_from is None or _fits_sources(allows, rule.rendered_from, facts.rendered_from))
+        and (rule.placed_by is None or _fits_sources(allows, rule.placed_by, facts.placed_by))
+    )
+
+
+def _trust_of(document: Document | None) -> str | None:
+    return None if document is None else "trusted" if document.is_trusted else "untrusted"
 
 
 def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[str]) -> bool:
-    # Leave is given for all of the recipients or for none; one bad recipient is enough to ask or refuse.
+    # An allow needs all of the recipients; one bad recipient is enough to ask or deny.
     if mode == "allow":
-        return bool(subjects) and all(_fits(subject, patterns) for subject in subjects)
-    return any(_fits(subject, patterns) for subject in subjects)
+        return bool(subjects) and all(_is_allowed(subject, patterns) for subject in subjects)
+    return UNANALYSED in subjects or any(_fits_however_spelled(subject, patterns) for subject in subjects)
 
 
-def _fits_provenance(mode: Mode, patterns: tuple[str, ...], sources: frozenset[str]) -> bool:
-    # Words from one doubtful place are enough to ask; leave is given only when all of them came from where it says.
-    if mode == "allow":
-        return all(_fits(source, patterns) for source in sources)
-    return any(_fits(source, patterns) for source in sources)
+def _is_allowed(subject: str, patterns: tuple[str, ...]) -> bool:
+    # A tool may name a text as its recipient in which there are two: `*@example.com` does not allow the other one.
+    return any(
+        fnmatchcase(subject, pattern) and (not _ADDRESSES.fullmatch(pattern) or _ADDRESS.fullmatch(subject) is not None)
+        for pattern in patterns
+    )
+
+
+def _fits_sources(allows: bool, patterns: tuple[str, ...], sources: frozenset[str]) -> bool:
+    # Words from one doubtful place are enough to ask; an allow needs all of them to come from where it says.
+    return (all if allows else any)(_fits(source, patterns) for source in sources)
 
 
 def _fits(value: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(value, pattern) for pattern in patterns)
+    for pattern in patterns:  # noqa: SIM110  A generator costs a third of the decision.
+        if fnmatchcase(value, pattern):
+            return True
+    return False
 
 
-def _is_granted(request: PolicyRequest, grants: Iterable[Grant]) -> bool:
-    if not request.subjects:
-        return False
-    granted = {grant.subject for grant in grants if _applies(grant, request)}
-    return request.subjects <= granted
+def _is_like(value: str, pattern: str) -> bool:
+    # Most rules are about any profile and any user: a wildcard's machinery costs more than the rest of a rule.
+    return pattern == "*" or value == pattern or fnmatchcase(value, pattern)
+
+
+def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
+    """As a deny looks at a subject: another case, Unicode form or IDNA spelling is no way around it."""
+    known = _folded(patterns)
+    return _fits(subject, patterns) or any(_fits(each, known) for each in _spellings(subject))
+
+
+def _spellings(subject: str) -> tuple[str, ...]:
+    return _spelled(subject) if len(subject) <= LONGEST_KEPT else _spelled.__wrapped__(subject)
+
+
+@lru_cache(maxsize=10_000)
+def _spelled(subject: str) -> tuple[str, ...]:
+    """How else it may be meant: folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
+    plain = folded(subject)
+    inside = (each.rstrip(".") for each in _IN_TEXT.findall(plain))
+    return tuple(dict.fromkeys((plain, *inside)))
+
+
+@lru_cache(maxsize=1_000)
+def _folded(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(folded, patterns))
+
+
+def _granted_by(request: PolicyRequest, grants: Iterable[Grant]) -> tuple[Grant, ...]:
+    """The grants that together cover every subject; none where one subject is left."""
+    if not request.subjects or UNANALYSED in request.subjects:
+        return ()
+    wanted = request.subjects
+    granted = {grant.subject: grant for grant in grants if grant.subject in wanted and _applies(grant, request)}
+    return tuple(granted.values()) if len(granted) == len(wanted) else ()
 
 
 def _applies(grant: Grant, request: PolicyRequest) -> bool:
-    return (
-        grant.user == request.user
-        and grant.tool == request.tool.name
-        and (grant.scope == "always" or grant.thread_id == request.thread_id)
-    )
+    facts = request.facts
+    if grant.user != facts.user or grant.tool != request.tool.name or grant.definition != facts.definition:
+        return False
+    if grant.scope == "session":
+        return grant.thread_id == facts.thread_id
+    if grant.scope == "document":
+        return facts.document is not None and grant.document == facts.document.digest
+    # What a document's blocks ask is known by names that the document chose: nothing of it counts elsewhere.
+    return facts.document is None

@@ -39,30 +39,55 @@ SIGNS: Final = (
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _LETTERS: Final = re.compile(r"[\W_]+")
 _LONGEST: Final = 200
+_MOST_WORDS: Final = 8
+"""From the end: no word above and what may follow it has more."""
+_LOOKALIKES: Final = str.maketrans("асеорхуіѕјһԁԛԝѡκοαρτυινɑɡıʏ", "aceopxyisjhdqwwkoaptuivagiy")
+"""Letters of other alphabets that nobody can tell from ours."""
 
 
-@lru_cache(1_000)
 def names_secret(name: str) -> bool:
     """Whether a field of this name holds a secret."""
-    words, signs = _patterns()
-    if words.fullmatch(kebab(name[-_LONGEST:])):
-        return True
-    if name.isascii():
-        return False
-    folded = _LETTERS.sub("-", _bare(name[-_LONGEST:])).strip("-")
-    return words.fullmatch(folded) is not None or signs.search(folded) is not None
+    return _names_secret(name[-_LONGEST:])
 
 
 @lru_cache(1_000)
+def _names_secret(end: str) -> bool:
+    words, signs = _patterns()
+    if words.fullmatch(_last_words(kebab(end))):
+        return True
+    if end.isascii():
+        return False
+    bare = _bare(end)
+    for folded in (bare, bare.translate(_LOOKALIKES)):
+        folded = _LETTERS.sub("-", folded).strip("-")
+        if words.fullmatch(_last_words(folded)) or signs.search(folded):
+            return True
+    return False
+
+
+def _last_words(folded: str) -> str:
+    return "-".join(folded.split("-")[-_MOST_WORDS:])
+
+
 def kebab(name: str) -> str:
     """`messageInput`, `message_input` and `MessageInput` are all `message-input`."""
+    # What is kept is short: others choose the names.
+    return _short_kebab(name) if len(name) <= _LONGEST else _kebab(name)
+
+
+def _kebab(name: str) -> str:
     return _HUMP.sub("-", name).strip("-").lower()
 
 
+_short_kebab = lru_cache(1_000)(_kebab)
+
+
 def _bare(text: str) -> str:
-    """In small letters, without accents."""
+    """In small letters, without accents and what nobody sees."""
     return "".join(
-        sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.category(sign).startswith("M")
+        sign
+        for sign in unicodedata.normalize("NFKD", text.lower())
+        if unicodedata.category(sign)[0] != "M" and unicodedata.category(sign) != "Cf"
     )
 
 

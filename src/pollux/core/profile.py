@@ -5,6 +5,7 @@ from dataclasses import field, fields, replace
 from typing import Any, Literal
 
 from pollux.core.frozen import frozen
+from pollux.core.hosted import hosted_sources
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 
@@ -43,9 +44,13 @@ class Profile:
     max_output_tokens: int | None = None
     output_schema: Mapping[str, JSON] | None = None
     extra: Mapping[str, JSON] = field(default_factory=dict[str, JSON])
-    """Passed to the provider verbatim."""
+    """Passed to the provider verbatim. Raises ValidationError for what would let its service act without the gate."""
     priority: int = 0
     """Where many runs wait for a worker, those of a higher one are taken first."""
+
+    def __post_init__(self) -> None:
+        if self.extra:
+            hosted_sources(self.extra)
 
 
 def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:

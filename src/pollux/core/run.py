@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
-from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId
+from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId, grant_id
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.page import Page
-from pollux.core.policy import Decision, Rule, Scope
+from pollux.core.policy import Decision, Document, Grant, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
 
@@ -52,6 +53,8 @@ class Approval:
     requested_at: Instant
     expires_at: Instant
     resolution: Resolution | None = None
+    scopes: tuple[Scope, ...] = ()
+    """For how long the person may allow it from now on; nothing where each call is asked about."""
 
     @property
     def status(self) -> ApprovalStatus:
@@ -60,6 +63,17 @@ class Approval:
     @property
     def is_open(self) -> bool:
         return self.resolution is None
+
+    def scope_for(self, asked: Scope) -> Scope:
+        """The scope that an answer gets. `always` means as long as the question allows. Raises ValidationError."""
+        if asked in self.scopes:
+            return asked
+        if asked == "always" and "document" in self.scopes:
+            return "document"
+        if not self.scopes:
+            raise ValidationError("there is no recipient to always allow", code="no_recipient")
+        offered = ", ".join(self.scopes)
+        raise ValidationError(f"this can be allowed for: {offered}; found {asked!r}", code="no_recipient")
 
 
 @frozen
@@ -121,6 +135,8 @@ class Action:
     """How many actions this one has asked for."""
     observed: int = 0
     """How often somebody at work in it did something without asking."""
+    definition: str = ""
+    """The hash of the tool that somebody was asked about, or had allowed."""
 
     @property
     def status(self) -> ActionStatus:
@@ -208,14 +224,18 @@ class Run:
     """What the model is told first, where this run was given its own: whoever goes on with it says the same."""
     rules: tuple[Rule, ...] = ()
     """What was said for this run alone about what it may do: it holds for whoever goes on with it."""
+    document: Document | None = None
+    """The runbook that it follows, and whether a person had accepted its text when the run began."""
     sources: tuple[str, ...] = ()
-    """Which tools had spoken in the thread before: their words are part of what the model reads."""
+    """Whose words the model reads: tools that had spoken in the thread before, and the web since it was read."""
     request: str = ""
     """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
     page: Page | None = None
     """The page in which it works, as it was last shown."""
     keep_seconds: float | None = None
     """How long after its end what was said is kept. None: until somebody erases it."""
+    restored: bool = False
+    """The store was put back from a backup since it began: whatever it does next may have been done already."""
     version: int = 1
     epoch: int = 0
     driver: str = ""
@@ -285,6 +305,27 @@ class Run:
 
     def action_of_approval(self, approval_id: str) -> Action | None:
         return next((a for a in self._newest_first() if a.approval and a.approval.id == approval_id), None)
+
+    def grants_of(self, action: Action) -> Iterator[Grant]:
+        """What an answer for longer than once leaves behind: a grant for each subject."""
+        approval = action.approval
+        answer = approval.resolution if approval else None
+        if approval is None or answer is None or answer.scope is None:
+            return
+        for position, subject in enumerate(action.subjects):
+            yield Grant(
+                id=grant_id(approval.id, position),
+                user=self.user,
+                tool=action.tool,
+                subject=subject,
+                scope=answer.scope,
+                granted_at=answer.at,
+                thread_id=self.thread_id if answer.scope == "session" else None,
+                approval_id=approval.id,
+                document=self.document.digest if answer.scope == "document" and self.document else "",
+                definition=action.definition,
+                by=answer.by,
+            )
 
     def _newest_first(self) -> Iterator[Action]:
         yield from reversed(self.open)

@@ -6,6 +6,7 @@ from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
 from pollux.core.frozen import frozen
+from pollux.core.hosted import WEB
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Blob, FileRef, Message, ToolResult
 from pollux.core.run import Compressed, evolve
@@ -33,7 +34,7 @@ class Thread:
     project: str = ""
     """Where it was begun: the working directory of a script or a terminal, nothing for those who come by network."""
     sources: tuple[str, ...] = ()
-    """Which tools have spoken in it: what they said may be anybody's words."""
+    """Whose words are in it: which tools have spoken, and `web`. They may be anybody's words."""
 
 
 @frozen(kw_only=True)
@@ -94,9 +95,12 @@ def title_of(prompt: str) -> str:
 
 
 def sources_of(messages: Iterable[Message]) -> set[str]:
-    """Whose words these are, beside the user's and the model's: the tools that answered, and files that came along."""
+    """Whose words these are, beside the user's and the model's: tools that answered, files that came along, the web."""
     found: set[str] = set()
     for message in messages:
+        if message.sources:
+            # Messages may come from a file or a page: they can claim no other name.
+            found.update(source for source in WEB if source in message.sources)
         for part in message.parts:
             if isinstance(part, ToolResult):
                 # Whoever wrote the messages wrote the name: it must not read as something else.

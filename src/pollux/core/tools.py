@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -64,7 +64,7 @@ class Reach(Protocol):
 
     def tell(self, text: str, *, stream: str = "stdout") -> None: ...
 
-    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]: ...
+    def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Awaitable[Answered]: ...
 
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]: ...
 
@@ -78,7 +78,7 @@ class _Nowhere:
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         pass
 
-    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]:
+    def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Awaitable[Answered]:
         raise RuntimeError("there is no action here to ask for another one")
 
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
@@ -114,14 +114,16 @@ class ToolContext:
         """Show some output to whoever watches, as it comes. It is not kept: what counts is in the result."""
         self.reach.tell(text, stream=stream)
 
-    def ask(self, tool: str, args: dict[str, JSON]) -> Awaitable[Answered]:
+    def ask(self, tool: str, args: dict[str, JSON], *, capabilities: Collection[str] = ()) -> Awaitable[Answered]:
         """Have another tool called, under the same gate: the policy decides, and where it says so, a person.
+
+        `capabilities` are a fact for the policy: what the agent that this tool works for was given.
 
         Raises:
             ValidationError: the arguments do not fit that tool.
             Misfit: this attempt is none any more.
         """
-        return self.reach.ask(tool, args)
+        return self.reach.ask(tool, args, capabilities)
 
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
         """Write down what somebody whom this tool has set to work did by himself, without asking."""

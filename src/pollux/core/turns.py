@@ -4,6 +4,7 @@ from pollux.core.errors import Misfit
 from pollux.core.events import HistoryCompressed, ModelCalled, ModelFailed, ModelReplied, RunStarted
 from pollux.core.ids import Instant
 from pollux.core.run import Ending, Run, evolve
+from pollux.core.thread import sources_of
 
 MAX_CALLS = 128
 """How many calls one answer may hold. Every fact about one of them is judged with all of them in view."""
@@ -30,10 +31,12 @@ def begin(event: RunStarted) -> Run:
         context_tokens=event.context_tokens,
         instructions=event.instructions,
         rules=event.rules,
+        document=event.document,
         sources=event.sources,
         request=event.request,
         page=event.page,
         keep_seconds=event.keep_seconds,
+        restored=event.restored,
         messages=(event.prompt,),
         closing=spent(event.limits.model_calls, 0, event.at),
     )
@@ -68,6 +71,9 @@ def replied(run: Run, event: ModelReplied) -> Run:
         used=(*run.used, event.usage),
         context_tokens=event.usage.total or run.context_tokens,
     )
+    if event.message.sources:
+        # From this very answer on: the calls in it may come from what was read for it.
+        run = evolve(run, sources=tuple(sorted({*run.sources, *sources_of([event.message])})))
     match event.stop:
         case "bad_call" | "empty" if not run.reasked:
             return _within_budget(evolve(run, reasked=True, attempt=run.attempt + 1), event.at)

@@ -1,17 +1,17 @@
 """Summarise the older part of a thread: the last part kept whole, no call split from its answer, the result checked."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from pollux.core.events import CompressionStatus, HistoryCompressed
 from pollux.core.ids import Instant
 from pollux.core.messages import NO_USAGE, Message, Text, ToolCall, ToolResult, Usage, user
 from pollux.core.run import Compressed, Run
+from pollux.engine.logs import log_of
 from pollux.engine.model import Done, ModelRequest, Provider, Turns
 from pollux.engine.perform import unless_stopped
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 KEPT = 0.3
 """The share of the thread, by size, that keeps its words."""

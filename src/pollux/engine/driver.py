@@ -5,7 +5,6 @@ of one engine: the work goes on in its tasks, so a caller who leaves stops nothi
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, assert_never
@@ -14,7 +13,7 @@ from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Rec
 from pollux.core.errors import Draining, Misfit, TooNew, ValidationError
 from pollux.core.events import Event, RunClaimed
 from pollux.core.frozen import frozen
-from pollux.core.ids import RunId
+from pollux.core.ids import RunId, UserId
 from pollux.core.machine import key_of, pending, step, wake_at
 from pollux.core.messages import NO_USAGE
 from pollux.core.run import Action, Run
@@ -23,11 +22,12 @@ from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
 from pollux.engine.ledger import Facts, Ledger, patiently
+from pollux.engine.logs import log_of
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
 from pollux.engine.ports import Dispatcher
 from pollux.engine.reach import AtWork
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 STOP_SECONDS = 2.0
 """How long a stopped tool has to end by itself."""
@@ -156,7 +156,7 @@ class Driver:
         except (Misfit, ValidationError) as problem:
             # The run went on without it: superseded, cancelled, or claimed and started again elsewhere. Or the model's
             # words are none that can be written down.
-            logger.info("an effect's report did not fit: %s", problem)
+            logger.info("an effect's report did not fit", exc_info=problem)
             if any(key_of(owed) == key for owed in pending(self.feed.run)):
                 match effect:
                     case CallModel():
@@ -291,9 +291,12 @@ class Crew:
                 raise Draining("this process stopped before the answer was known; ask again") from None
             raise
 
-    async def tell(self, run_id: RunId, facts: Facts) -> Run:
-        """Record facts from outside: people, pages, clocks. Whatever they leave owed is taken care of."""
-        feed = await self._ledger.acquire(run_id, is_fresh=True)
+    async def tell(self, run_id: RunId, facts: Facts, user: UserId | None = None) -> Run:
+        """Record facts from outside: people, pages, clocks. Whatever they leave owed is taken care of.
+
+        With a `user`, NotFound is raised for somebody else's run.
+        """
+        feed = await self._ledger.acquire(run_id, is_fresh=True, user=user)
         try:
             run = await self._told(feed, facts)
             self.attend(feed)

@@ -36,9 +36,9 @@ from pollux.core.machine import pending
 from pollux.core.messages import JSON
 from pollux.core.messages import user as user_message
 from pollux.core.page import Page
-from pollux.core.policy import Grant, Rule, Scope
+from pollux.core.policy import SCOPES, Rule, Scope
 from pollux.core.profile import Profile
-from pollux.core.run import Action, CancelReason, Run, action_id, run_of
+from pollux.core.run import Action, CancelReason, Run, run_of
 from pollux.core.thread import MessagesImported, Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
@@ -51,7 +51,7 @@ from pollux.engine.ports import NOTHING, AuditFact, Change, Clock, Dispatcher, I
 from pollux.engine.queries import Queries, failure_code, told_by
 from pollux.engine.recovery import Recovery
 from pollux.engine.start import Start
-from pollux.engine.system import SystemClock
+from pollux.engine.system import steadied
 from pollux.engine.threads import Threads
 from pollux.engine.watch import watch_feed
 
@@ -83,7 +83,7 @@ class Engine:
         self.profiles = dict(profiles) if profiles is not None else {"default": _everything(self.toolbox)}
         self._rules = tuple(rules)
         self._instruct = instruct
-        self.clock = clock or SystemClock()
+        self.clock = steadied(clock)
         self._ids = ids or RandomIds()
         self._dispatcher = dispatcher
         self._is_open = False
@@ -93,6 +93,7 @@ class Engine:
 
     async def __aenter__(self) -> Self:
         await self._store.open()
+        self.clock.not_before(await self._store.latest(is_live=self.clock.is_live))
         await self._dispatcher.open(self.profiles)
         self._ledger = Ledger(self._store)
         self._name = self._store.enlist()
@@ -174,35 +175,44 @@ class Engine:
 
         Raises:
             NotFound: there is no such approval for this user.
-            Misfit: it cannot be answered any more; the code says why.
+            Misfit: it cannot be answered any more, or an approval came to nothing (`policy_changed`).
         """
         # A word that is neither would close the question and leave the action without an answer for ever.
         _one_of("decision", decision, ("approved", "rejected"))
-        _one_of("scope", scope, (None, "session", "always"))
+        _one_of("scope", scope, (None, *SCOPES))
+        against: ActionDecided | str = ""
 
         async def facts(run: Run) -> Sequence[Event]:
+            nonlocal against
             action = run.action_of_approval(approval_id)
-            if action is None or user not in (None, run.user):
+            if action is None or action.approval is None or user not in (None, run.user):
                 raise NotFound("")
             if args_hash is not None and args_hash != action.args_hash:
                 raise Misfit("the arguments are not the ones you were shown", code="args_changed")
-            if scope is not None and not action.subjects:
-                raise ValidationError("there is no recipient to always allow", code="no_recipient")
-            answer = ApprovalResolved(
-                approval_id=ApprovalId(approval_id),
-                decision=decision,
-                by=by,
-                feedback=feedback,
-                scope=scope,
-                at=self.clock.now(),
-            )
-            return [answer]
+            against = await self._gate.reconsidered(run, action) if decision == "approved" else ""
+            if isinstance(against, ActionDecided):
+                return [against]
+            given = action.approval.scope_for(scope) if scope else None
+            about: Any = {"approval_id": ApprovalId(approval_id), "at": self.clock.now()}
+            return [ApprovalResolved(decision=decision, by=by, feedback=feedback, scope=given, **about)]
 
         try:
-            return await self._tell(run_of(approval_id), facts)
+            run = await self._tell(run_of(approval_id), facts, user)
         except NotFound:
             # Unknown, erased or somebody else's: in the same words.
             raise NotFound(f"there is no approval {approval_id!r}") from None
+        except Misfit as problem:
+            if problem.code == "expired":
+                # Written down, so that it stays so whatever the clock shows to whoever asks next.
+                await self._crew.finish(self._recovery.take_time(run_of(approval_id)))
+            raise
+        if isinstance(against, ActionDecided):
+            asked = against.action.approval
+            then = f"Review the new request {asked.id}" if asked else "The policy has decided about it again"
+            against = f"the tool has changed since you were asked. {then}"
+        if against:
+            raise Misfit(f"nothing ran: {against}", code="policy_changed")
+        return run
 
     async def edit(self, approval_id: str, args: dict[str, JSON], *, by: str, user: UserId | None = None) -> Action:
         """Other arguments for a call that waits: a new action with a new approval; the old one is superseded.
@@ -220,15 +230,11 @@ class Engine:
         prepared = self._gate.toolbox_of(asked).prepare(old.tool, args)
 
         async def facts(run: Run) -> Sequence[Event]:
-            terms = await self._gate.terms_for(run)
-            revision = sum(1 for action in run.actions if action.call.id == old.call.id and action.turn == old.turn)
-            index = next((i for i, call in enumerate(run.calls) if call.id == old.call.id), 0)
-            new = gate.plan(
-                run, old.call, prepared, terms, id=action_id(run.id, old.turn, index, revision), edited_by=by
-            )
+            decided = gate.revised(run, old, prepared, await self._gate.terms_for(run), by=by)
+            new = decided.action
             if new.decision and new.decision.mode == "deny":
                 raise PolicyError(f"the policy forbids these arguments: {new.decision.reason}")
-            return [ActionDecided(epoch=run.epoch, action=new, supersedes=old.id, at=terms.now)]
+            return [decided]
 
         run = await self._tell(run_of(approval_id), facts)
         return next(a for a in reversed(run.actions) if a.call.id == old.call.id and a.id != old.id)
@@ -282,7 +288,8 @@ class Engine:
         grant = next((g for g in await self._store.grants(user) if g.id == grant_id), None)
         if grant is None:
             raise NotFound(f"there is no grant {grant_id!r}")
-        await self._store.commit(_revocation(grant, by=by, at=self.clock.now()))
+        fact = AuditFact(at=self.clock.now(), kind="revoked", user=grant.user, tool_name=grant.tool, by=by)
+        await self._store.commit(Change(revoked=(GrantId(grant.id),), audit=(fact,)))
 
     async def cancel(self, run_id: RunId, *, by: str, user: UserId | None = None, reason: CancelReason = "user") -> Run:
         """Stop the run and its children. Returns at once; what is in flight ends first."""
@@ -359,6 +366,7 @@ class Engine:
         now = self.clock.now()
         limits = start.limits or profile.limits
         run_id = start.run_id or self._ids.run_id()
+        parent = await self.queries.parent(start.parent.run_id, start.user) if start.parent else None
         began = RunStarted(
             run_id=run_id,
             thread_id=thread.id,
@@ -371,17 +379,19 @@ class Engine:
             limits=limits,
             on_reject=profile.on_reject,
             interactive=start.interactive,
-            deadline=await self._deadline_for(start, now + limits.seconds if limits.seconds is not None else None),
+            deadline=_within_parents(parent, now + limits.seconds if limits.seconds is not None else None),
             parent=start.parent,
             head=thread.head,
             compressed=thread.compressed,
             context_tokens=thread.context_tokens,
             instructions=start.instructions,
             rules=start.rules,
+            document=start.document,
             sources=thread.sources,
             request=start.request,
             page=start.page,
             keep_seconds=start.keep_seconds,
+            restored=parent is not None and parent.restored,
             at=now,
         )
         first: list[Event] = [began]
@@ -395,8 +405,8 @@ class Engine:
         finally:
             self._ledger.release(feed)
 
-    async def _tell(self, run_id: RunId, facts: Facts) -> Run:
-        return await self._crew.finish(self._crew.tell(run_id, facts))
+    async def _tell(self, run_id: RunId, facts: Facts, user: UserId | None = None) -> Run:
+        return await self._crew.finish(self._crew.tell(run_id, facts, user))
 
     async def _cancel(self, run_id: RunId, by: str, reason: CancelReason) -> Run:
         run = await self._crew.tell(run_id, just(CancelRequested(by=by, reason=reason, at=self.clock.now())))
@@ -406,15 +416,6 @@ class Engine:
             except Misfit as misfit:
                 logger.info("a child had ended, or was ending: %s", misfit)
         return run
-
-    async def _deadline_for(self, start: Start, own: Instant | None) -> Instant | None:
-        """A child has no more time than its parent, and does not begin when that one is to end."""
-        if start.parent is None:
-            return own
-        parent = await self.queries.run(start.parent.run_id, start.user)
-        if parent.ending or parent.cancel:
-            raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
-        return min((moment for moment in (own, parent.deadline) if moment is not None), default=None)
 
     async def _answer_parent(self, run: Run) -> None:
         assert run.parent is not None and run.ending is not None
@@ -430,7 +431,9 @@ class Engine:
         await self._store.erase(run.thread_id)
 
     async def _thread_for(self, start: Start) -> tuple[Thread, tuple[ThreadEvent, ...]]:
-        thread = await self._store.thread(start.thread_id) if start.thread_id else None
+        # An id that a new thread is to have may be somebody else's: that is no new one.
+        owner = None if start.create else start.user
+        thread = await self._store.thread(start.thread_id, owner) if start.thread_id else None
         if thread is None and (start.thread_id is None or start.create):
             return self._new_thread(start)
         if thread is None or thread.user != start.user or thread.erased:
@@ -473,6 +476,10 @@ class Engine:
         return action
 
 
+def _within_parents(parent: Run | None, own: Instant | None) -> Instant | None:
+    return min((each for each in (own, parent.deadline if parent else None) if each is not None), default=None)
+
+
 def _one_of(what: str, found: str | None, expected: tuple[str | None, ...]) -> None:
     if found not in expected:
         known = " or ".join(repr(word) for word in expected)
@@ -487,13 +494,7 @@ class RandomIds:
     """Ids that nobody can guess."""
 
     def run_id(self) -> RunId:
-        return RunId("run_" + secrets.token_hex(12))
+        return RunId("run_" + secrets.token_hex(16))
 
     def thread_id(self) -> ThreadId:
-        return ThreadId("thr_" + secrets.token_hex(12))
-
-
-def _revocation(grant: Grant, *, by: str, at: Instant) -> Change:
-    """A grant is taken back."""
-    fact = AuditFact(at=at, kind="revoked", user=grant.user, tool_name=grant.tool, by=by)
-    return Change(revoked=(GrantId(grant.id),), audit=(fact,))
+        return ThreadId("thr_" + secrets.token_hex(16))

@@ -4,35 +4,39 @@ What follows at once from a run's state, decisions and announcements, is found h
 the same transaction as the fact that made it due.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import digest, normal
+from pollux.core.canonical import digest, normal, require_bounded
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import AuthError, ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant
 from pollux.core.machine import conclude, pending
-from pollux.core.messages import JSON, ToolCall
+from pollux.core.messages import JSON, CallFacts, ToolCall
 from pollux.core.page import Page
-from pollux.core.policy import Grant, PolicyRequest, Rule, decide, hides
+from pollux.core.policy import Facts, Grant, PolicyRequest, Rule, asked_again, decide, hides, offered_scopes
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
 from pollux.core.thread import sources_of
 from pollux.core.tools import Personal, Tool, ToolSpec
 from pollux.engine import schemas
+from pollux.engine.definitions import definition_hash
+from pollux.engine.logs import log_of
 from pollux.engine.on_page import OnPage
+from pollux.engine.outside import Outside
+from pollux.engine.patterns import is_match
 from pollux.engine.ports import Clock, Store
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 PREVIEW_LENGTH = 2_000
 MAX_OFFERS = 1_000
 MAX_BOXES = 200
+NO_FACTS = CallFacts()
 
 Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...], frozenset[str]]
 """The tools that the model hears of, the rules it is under, and the tools' names."""
@@ -70,7 +74,7 @@ class Gate:
         self._rules = rules
         self._store = store
         self._offers: dict[tuple[object, ...], Offer] = {}
-        self._boxes: dict[tuple[str, ...], Toolbox] = {}
+        self._boxes: dict[tuple[object, ...], Toolbox] = {}
 
     def profile_of(self, run: Run) -> Profile:
         """The run's profile. One that is gone offers nothing and allows nothing: default to refusing."""
@@ -83,29 +87,28 @@ class Gate:
     def offer_of(self, run: Run) -> Offer:
         """The tools that the model hears of, and the rules it is under."""
         # Rules and profiles do not change while an engine lives; working this out is a good part of a short turn.
-        brought = run.page.tools if run.page else ()
-        key = (run.profile, run.door, run.user, run.rules, *((spec.schema_hash, spec.description) for spec in brought))
+        key = (run.profile, run.door, run.user, run.rules)
         known = self._offers.get(key)
         if known is None:
             profile = self.profile_of(run)
             rules = (*self._rules, *profile.rules, *run.rules)
-            if len(self._offers) >= MAX_OFFERS:
-                self._offers.clear()
             specs = _offered_tools(run, profile, self.toolbox, rules)
-            # What the page brings cannot take the name of anything of ours.
-            specs = (*specs, *(spec for spec in brought if spec.name not in self.toolbox))
+            _make_room(self._offers, MAX_OFFERS)
             known = self._offers[key] = specs, rules, frozenset(spec.name for spec in specs)
-        return known
+        if not run.page or not run.page.tools:
+            return known
+        # What the page brings cannot take the name of anything of ours. It is not kept: pages may bring a lot.
+        brought = [spec for spec in run.page.tools if spec.name not in self.toolbox]
+        return (*known[0], *brought), known[1], known[2] | {spec.name for spec in brought}
 
     def toolbox_of(self, run: Run) -> "Toolbox":
         """Our tools, and those that the run's page brings."""
         if not run.page or not run.page.tools:
             return self.toolbox
-        key = (*(spec.schema_hash for spec in run.page.tools), "", *run.page.private)
+        key = (tuple((spec.schema_hash, spec.description) for spec in run.page.tools), run.page.private)
         known = self._boxes.get(key)
         if known is None:
-            if len(self._boxes) >= MAX_BOXES:
-                self._boxes.clear()
+            _make_room(self._boxes, MAX_BOXES)
             known = self._boxes[key] = self.toolbox.with_page(run.page)
         return known
 
@@ -129,6 +132,22 @@ class Gate:
             grants=await self._store.grants(run.user) if granted else (),
             now=self.clock.now(),
         )
+
+    async def reconsidered(self, run: Run, action: Action) -> ActionDecided | str:
+        """What speaks against an approval given now: a question about the tool as it is, an objection, or nothing."""
+        # What a tool at work asked for stays as it asked: it is stopped before it starts.
+        if not self.knows(run.profile) or action.asker or not action.is_asked:
+            return ""
+        terms = await self.terms_for(run)
+        objection = _objection(run, action, terms)
+        if not objection or not is_redefined(action, terms):
+            return objection
+        try:
+            prepared = terms.toolbox.prepare(action.tool, action.args)
+        except ValidationError:
+            # The call does not fit the new tool: there is nothing to ask about.
+            return objection
+        return revised(run, action, prepared, terms, by=action.edited_by)
 
 
 class Followed:
@@ -226,10 +245,12 @@ def plan(
     """An action for prepared arguments, with the policy's answer and, where it asks, the question to a person."""
     tool = terms.toolbox[call.name]
     spec = tool.spec
-    request = _request_for(run, tool, args, asker)
-    decision = decide(request, terms.rules, terms.grants)
+    definition = terms.toolbox.definition(call.name) if terms.grants else ""
+    request = _request_for(run, tool, args, call, asker=asker, definition=definition)
+    decision = decide(request, terms.rules, terms.grants, match=is_match)
+    decision = asked_again(decision) if run.restored and spec.side_effect else decision
     args_hash = digest(args)
-    preview = _glance(tool.preview(args))
+    preview = _glance(_with_sources(tool.preview(args), call.facts))
     approval = None
     if decision.mode == "require_approval":
         approval = Approval(
@@ -240,7 +261,10 @@ def plan(
             preview=preview,
             requested_at=terms.now,
             expires_at=terms.now + run.limits.approval_seconds,
+            scopes=() if run.restored else offered_scopes(request, terms.rules, match=is_match),
         )
+    if decision.mode != "deny" and (approval or decision.grants):
+        definition = definition or terms.toolbox.definition(call.name)
     return Action(
         id=id,
         call=call,
@@ -256,12 +280,24 @@ def plan(
         where=spec.where,
         decision=decision,
         subjects=tuple(sorted(request.subjects)),
-        provenance=tuple(sorted(request.provenance)),
+        provenance=tuple(sorted(request.facts.provenance)),
         preview=preview,
         approval=approval,
         edited_by=edited_by,
         asker=asker,
+        definition=definition if approval or decision.grants else "",
     )
+
+
+def _with_sources(preview: str, facts: CallFacts | None) -> str:
+    """The preview, and which outputs are a part of the call: whoever decides must know that."""
+    for named, sources in (
+        ("made from the output of", facts.rendered_from if facts else ()),
+        ("placed by the output of", facts.placed_by if facts else ()),
+    ):
+        if sources:
+            preview = f"{preview}\n{named} {', '.join(sources)}"
+    return preview
 
 
 def _glance(preview: str) -> str:
@@ -285,21 +321,48 @@ def begin(run: Run, action: Action, terms: Terms, *, is_fresh: bool = False) -> 
     return ActionStarted(epoch=run.epoch, action_id=action.id, attempt=before + 1, deadline=deadline, at=now)
 
 
-def _request_for(run: Run, tool: Tool, args: dict[str, JSON], asker: str = "") -> PolicyRequest:
+def _request_for(
+    run: Run, tool: Tool, args: dict[str, JSON], call: ToolCall, *, asker: str, definition: str
+) -> PolicyRequest:
     # What a tool asks for is made of that tool's words, too.
     asking = run.action(asker) if asker else None
     words = _provenance(run).union([f"tool:{asking.tool}"] if asking else [])
+    known = call.facts or NO_FACTS
     return PolicyRequest(
-        user=run.user,
-        door=run.door,
-        profile=run.profile,
         tool=tool.asking(args) if isinstance(tool, OnPage) else tool.spec,
         args=args,
+        facts=Facts(
+            user=run.user,
+            interface=run.door,
+            profile=run.profile,
+            interactive=run.interactive,
+            thread_id=run.thread_id,
+            provenance=words,
+            asker=asking.tool if asking else "",
+            capabilities=frozenset(known.capabilities),
+            document=run.document,
+            rendered_from=frozenset(known.rendered_from),
+            placed_by=frozenset(known.placed_by),
+            definition=definition,
+        ),
         subjects=tool.subjects(args),
-        provenance=words,
-        interactive=run.interactive,
-        thread_id=run.thread_id,
     )
+
+
+def is_redefined(action: Action, terms: Terms) -> bool:
+    """Whether there is a tool of that name, but not the one that somebody was asked about."""
+    tool = terms.toolbox.get(action.tool)
+    if tool is None or action.tool not in terms.offered or not action.definition:
+        return False
+    return action.definition != terms.toolbox.definition(action.tool)
+
+
+def revised(run: Run, old: Action, prepared: dict[str, JSON], terms: Terms, *, by: str) -> ActionDecided:
+    """Another action for the same call, decided by itself. The old one is superseded."""
+    revision = sum(1 for action in run.actions if action.call.id == old.call.id and action.turn == old.turn)
+    index = next((i for i, call in enumerate(run.calls) if call.id == old.call.id), 0)
+    new = plan(run, old.call, prepared, terms, id=action_id(run.id, old.turn, index, revision), edited_by=by)
+    return ActionDecided(epoch=run.epoch, action=new, supersedes=old.id, at=terms.now)
 
 
 def _objection(run: Run, action: Action, terms: Terms) -> str:
@@ -307,15 +370,17 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     # The profile may have lost the tool since: what it does not offer, it does not run.
     if tool is None or action.tool not in terms.offered or tool.spec.schema_hash != action.schema_hash:
         return "the tool has changed since the call was decided"
+    if is_redefined(action, terms):
+        return "the tool has changed since the call was decided"
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"
     try:
-        request = _request_for(run, tool, action.args, action.asker)
+        request = _request_for(run, tool, action.args, action.call, asker=action.asker, definition=action.definition)
     except Exception:
         # As when it was planned: what a tool cannot describe is not run. Whoever answered is not to blame for it.
         logger.exception("a tool failed while its call was being looked at again")
         return "the tool cannot describe this call any more"
-    decision = decide(request, terms.rules, terms.grants)
+    decision = decide(request, terms.rules, terms.grants, match=is_match)
     if decision.mode == "deny":
         return f"the policy forbids it now: {decision.reason}"
     if decision.mode == "require_approval" and action.approval is None:
@@ -336,12 +401,18 @@ def _refusal(
     return CallRefused(epoch=run.epoch, call_id=call.id, code=code, message=message, at=terms.now)
 
 
+def _make_room(known: dict[Any, Any], most: int) -> None:
+    """Forget the oldest alone: what one visitor brings must not empty it for everybody."""
+    while len(known) >= most:
+        del known[next(iter(known))]
+
+
 def _offered_tools(run: Run, profile: Profile, toolbox: "Toolbox", rules: Sequence[Rule]) -> tuple[ToolSpec, ...]:
     """The tools that the model hears of: the profile's, without those that are denied outright."""
     return tuple(
         toolbox[name].spec
         for name in profile.tools
-        if name in toolbox and not hides(rules, tool=name, door=run.door, profile=run.profile, user=run.user)
+        if name in toolbox and not hides(rules, tool=name, interface=run.door, profile=run.profile, user=run.user)
     )
 
 
@@ -361,6 +432,9 @@ class Toolbox(Mapping[str, Tool]):
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._validators: dict[str, jsonschema_rs.Validator] = {}
+        self._outside: dict[str, Outside] = {}
+        """Schemas of the page's tools. Made when they are called: a page may bring many, and calls few."""
+        self._definitions: dict[str, str] = {}
         self.personal: dict[str, Personal] = {}
         """Those that need an account of the user's."""
         for tool in tools:
@@ -379,15 +453,19 @@ class Toolbox(Mapping[str, Tool]):
             self.personal[name] = tool
 
     def with_page(self, page: Page) -> "Toolbox":
-        """These tools, and those that a page brings. Raises ValidationError for a schema that is none."""
+        """These tools, and those that a page brings. Of two with one name, ours or the first is there."""
         both = Toolbox()
-        both._tools = dict(self._tools)
-        both._validators = dict(self._validators)
+        both._validators = self._validators
         both.personal = self.personal
-        for spec in page.tools:
-            if spec.name not in self._tools:
-                both.add(OnPage(spec, frozenset(page.private)))
+        private = frozenset(page.private)
+        both._tools = {spec.name: OnPage(spec, private) for spec in reversed(page.tools)} | self._tools
         return both
+
+    def definition(self, name: str) -> str:
+        """The hash of what the tool is. Worked out when somebody may consent to it, once."""
+        if name not in self._definitions:
+            self._definitions[name] = definition_hash(self._tools[name])
+        return self._definitions[name]
 
     def prepare(self, name: str, args: object) -> dict[str, JSON]:
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""
@@ -395,12 +473,15 @@ class Toolbox(Mapping[str, Tool]):
             raise ValidationError(f"there is no tool {name!r} any more; reject the call instead")
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
-        checked = cast("dict[str, JSON]", normal(args))
-        validator, tool = self._validators[name], self._tools[name]
+        tool = self._tools[name]
         if isinstance(tool, OnPage):
-            schemas.check_page(validator, tool.spec.input_schema, checked)
-        elif not validator.is_valid(checked):
-            schemas.check(validator, checked)
+            known = self._outside.get(name) or self._outside.setdefault(name, Outside.of(tool.spec.input_schema))
+            checked = known.checked(cast("dict[str, JSON]", args))
+        else:
+            checked = cast("dict[str, JSON]", normal(args))
+            require_bounded(checked, tool.spec.input_schema)
+            if not self._validators[name].is_valid(checked):
+                schemas.check(self._validators[name], checked)
         # What the model asked for stays as it was, whatever the tool does with what it is given.
         checked = dict(checked) if checked is args else checked
         prepared = tool.prepare(checked)

@@ -5,7 +5,6 @@ tool's result must find its place behind whatever came first.
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -25,20 +24,23 @@ from pollux.core.events import (
     Event,
     HistoryCompressed,
     RunClaimed,
+    RunRestored,
     TimeReached,
     ToolObserved,
 )
-from pollux.core.ids import ActionId, Instant, RunId, ThreadId, grant_id
+from pollux.core.hosted import WEB
+from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import step
 from pollux.core.policy import Grant
 from pollux.core.run import Action, Run, evolve
 from pollux.core.thread import MessagesImported, Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
+from pollux.engine.logs import log_of
 from pollux.engine.model import Turns
 from pollux.engine.ports import ApprovalRow, AuditFact, Change, News, RunRow, Store
 from pollux.engine.relay import Relay
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 Facts = Callable[[Run], Awaitable[Iterable[Event]]]
 """The facts to record, given the run as it is. Asked again after a conflict."""
@@ -109,15 +111,17 @@ class Ledger:
             await patiently(lambda: self.catch_up(feed))
         return feed
 
-    async def acquire(self, run_id: RunId, *, is_fresh: bool = False) -> Feed:
-        """The run's feed, kept until `release`. Raises NotFound.
+    async def acquire(self, run_id: RunId, *, is_fresh: bool = False, user: UserId | None = None) -> Feed:
+        """The run's feed, kept until `release`. Raises NotFound; with a `user`, for somebody else's run as well.
 
         With `is_fresh`, nothing that was written before is missing: whoever tells us something may know more than we.
         """
         feed, looks = self._feeds.get(run_id), self._looks
         is_behind = is_fresh and feed is not None
+        if feed is not None and user not in (None, feed.run.user):
+            raise NotFound(f"there is no run {run_id!r}")
         if feed is None:
-            run = await self.store.run(run_id)
+            run = await self.store.run(run_id, user)
             if run is None:
                 raise NotFound(f"there is no run {run_id!r}")
             # While it was being read, another task may have made the feed: there is only one.
@@ -338,14 +342,13 @@ def change_of(
 
 
 def _sources(before: Run | None, after: Run, thread: Thread) -> tuple[str, ...]:
-    """Which tools have spoken in the thread, the run's own among them."""
+    """Whose words are in the thread, the run's own among them."""
+    new = {source for source in WEB if source in after.sources}
     if before is None:
-        new = sources_of(after.messages)
+        new |= sources_of(after.messages)
     elif len(after.done) > len(before.done):
         # What was refused or never began has said nothing, whatever a text has made the model call.
-        new = {f"tool:{action.tool}" for action in after.done[len(before.done) :] if action.started}
-    else:
-        return thread.sources
+        new |= {f"tool:{action.tool}" for action in after.done[len(before.done) :] if action.started}
     return tuple(sorted({*thread.sources, *new})) if new else thread.sources
 
 
@@ -409,22 +412,9 @@ def _approval_rows(run: Run, touched: list[Action]) -> Iterator[ApprovalRow]:
 
 
 def _grants(run: Run, event: Event) -> Iterator[Grant]:
-    if not isinstance(event, ApprovalResolved) or event.scope is None:
-        return
-    action = run.action_of_approval(event.approval_id)
-    if action is None or event.decision != "approved":
-        return
-    for position, subject in enumerate(action.subjects):
-        yield Grant(
-            id=grant_id(event.approval_id, position),
-            user=run.user,
-            tool=action.tool,
-            subject=subject,
-            scope=event.scope,
-            granted_at=event.at,
-            thread_id=run.thread_id if event.scope == "session" else None,
-            approval_id=event.approval_id,
-        )
+    if isinstance(event, ApprovalResolved) and event.scope is not None and event.decision == "approved":
+        action = run.action_of_approval(event.approval_id)
+        yield from run.grants_of(action) if action else ()
 
 
 def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: list[Action]) -> Iterator[AuditFact]:
@@ -438,7 +428,8 @@ def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: l
                 if old := effects.get(event.supersedes) if event.supersedes else None:
                     yield _fact(after, old, "superseded", event.at, by=event.action.edited_by)
                 if action := effects.get(event.action.id):
-                    yield _fact(after, action, "decided", event.at, status=event.action.status)
+                    by = action.decision.decider if action.decision else ""
+                    yield _fact(after, action, "decided", event.at, status=event.action.status, by=by)
             case ApprovalResolved():
                 for action in effects.values():
                     if action.approval and action.approval.id == event.approval_id:
@@ -454,11 +445,11 @@ def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: l
                 yield from _outcomes_by_default(before, after, effects, event.at, asker=event.action_id)
             case ToolObserved():
                 if action := effects.get(event.action_id):
-                    yield _fact(after, action, "observed", event.at, tool=event.tool)
+                    yield _fact(after, action, "observed", event.at, tool=event.tool, is_decided=False)
             case ActionSettled():
                 if action := effects.get(event.action_id):
                     yield _fact(after, action, "settled", event.at, by=event.by)
-            case RunClaimed() | TimeReached() | CancelRequested():
+            case RunClaimed() | TimeReached() | CancelRequested() | RunRestored():
                 yield from _outcomes_by_default(before, after, effects, event.at)
             case _:
                 pass
@@ -475,7 +466,15 @@ def _outcomes_by_default(
 
 
 def _fact(
-    run: Run, action: Action, kind: str, at: Instant, *, by: str = "", status: str = "", tool: str = ""
+    run: Run,
+    action: Action,
+    kind: str,
+    at: Instant,
+    *,
+    by: str = "",
+    status: str = "",
+    tool: str = "",
+    is_decided: bool = True,
 ) -> AuditFact:
     outcome, approval, decision = action.outcome, action.approval, action.decision
     return AuditFact(
@@ -488,7 +487,8 @@ def _fact(
         model_name=run.model,
         tool_name=tool or action.tool,
         input=canonical(action.args),
-        policy_decision=decision.mode if decision else "",
+        # What was only seen was never decided about.
+        policy_decision=decision.mode if decision and is_decided else "",
         approval_id=approval.id if approval else "",
         execution_status=status or action.status,
         error_code=outcome.code if outcome else "",

@@ -1,11 +1,13 @@
 """A tool that a page brings. It is decided about here, and executed there.
 
-What a page does for its visitor needs no leave: the visitor asked, watches and can stop. A model that fills in a
-password, a card's number or a one-time code is asked about all the same.
+What a page does for its visitor needs no approval: the visitor asked, watches and can stop. A model that fills in a
+password, a card's number or a one-time code is asked about all the same. The page can only add to that.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, cast
 
@@ -21,9 +23,11 @@ EVERYTHING: Final = "*"
 _REFERENCES: Final = ("coordinate", "ref", "refName", "name", "id", "key", "field", "label", "selector", "target")
 """By which arguments say what they act upon; also deep inside, where a tool fills in a whole form."""
 _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
-"""Tools that put nothing into a field."""
-_VALUES: Final = frozenset({"value", "values", "text", "data"})
+"""Tools that put nothing into a field, as long as their arguments only say where."""
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
+_SECRET_FORMATS: Final = ("password", "one-time-code")
+_NONE: Final[Mapping[str, JSON]] = {}
+_BETWEEN: Final = re.compile(r"[/,>]")
 
 
 @frozen
@@ -53,19 +57,63 @@ class OnPage:
         return Reconciled("unknown")
 
     def _fills_private(self, args: dict[str, JSON]) -> bool:
+        """Decided on what is put in and where, and on what anybody says of that: no name of a tool excuses it."""
+        puts_in = not _only_points(args)
         name = kebab(self.spec.name)
-        if _HARMLESS.fullmatch(name) and args.keys().isdisjoint(_VALUES):
+        if _names_secrets(args, self.spec.input_schema):
+            return True
+        if not puts_in and _HARMLESS.fullmatch(name):
             return False
         if EVERYTHING in self.private:
             return True
         semantic = _SEMANTIC.fullmatch(name)
-        if semantic and names_secret(semantic[1]):
+        if (semantic and names_secret(semantic[1])) or (puts_in and self._is_secret(self.spec.name)):
             return True
-        return any(self._names_private(members) for members in _objects(args))
+        return any(self._refers_private(members) for members in _objects(args)) or any(
+            reference_of(item) in self.private for item in _items(args)
+        )
 
-    def _names_private(self, members: dict[str, JSON]) -> bool:
+    def _refers_private(self, members: dict[str, JSON]) -> bool:
         references = list(_texts([members[key] for key in _REFERENCES if key in members]))
-        return any(map(names_secret, members)) or any(one in self.private or names_secret(one) for one in references)
+        return any(map(self._is_secret, references)) or any(reference_of(name) in self.private for name in members)
+
+    def _is_secret(self, name: str) -> bool:
+        return reference_of(name) in self.private or names_secret(name)
+
+
+def _only_points(args: Mapping[str, JSON]) -> bool:
+    """Whether arguments say where, and how often or how far, and nothing that could be put in there."""
+    return all(name in _REFERENCES or value is None or isinstance(value, bool | int) for name, value in args.items())
+
+
+def _names_secrets(value: JSON | Mapping[str, JSON], schema: object) -> bool:
+    """Whether something is given that is secret by its name, or by what the tool's schema says of it."""
+    about = _members(schema)
+    if isinstance(value, Mapping):
+        inner = _members(about.get("properties"))
+        return any(
+            _is_given(member)
+            and (names_secret(name) or _is_secret_by(inner.get(name)) or _names_secrets(member, inner.get(name)))
+            for name, member in cast("Mapping[str, JSON]", value).items()
+        )
+    if isinstance(value, list):
+        return any(_names_secrets(item, about.get("items")) for item in cast("list[JSON]", value))
+    return False
+
+
+def _members(value: object) -> Mapping[str, JSON]:
+    return cast("Mapping[str, JSON]", value) if isinstance(value, Mapping) else _NONE
+
+
+def _is_given(value: JSON) -> bool:
+    # Whether there is to be a password, or none, is no secret.
+    return not isinstance(value, bool) and value not in (None, "", [], {})
+
+
+def _is_secret_by(schema: object) -> bool:
+    about = _members(schema)
+    said = [text for name in ("title", "description") if isinstance(text := about.get(name), str)]
+    return about.get("format") in _SECRET_FORMATS or about.get("writeOnly") is True or any(map(names_secret, said))
 
 
 def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
@@ -77,10 +125,23 @@ def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
         yield from _objects(item)
 
 
+def _items(value: JSON) -> Iterator[str]:
+    """Texts in lists: pairs of a reference and a value have no names."""
+    inner = list(cast("dict[str, JSON]", value).values()) if isinstance(value, dict) else value
+    for item in cast("list[JSON]", inner) if isinstance(inner, list) else ():
+        if isinstance(item, str) and isinstance(value, list):
+            yield item
+        else:
+            yield from _items(item)
+
+
 def reference_of(value: JSON) -> str:
-    """A reference as one text, whether it came as a name or as a path of names."""
-    steps = cast("list[JSON]", value) if isinstance(value, list) else [value]
-    return "/".join(step for step in steps if isinstance(step, str))
+    """A reference as one text, in whatever form it came: a name, a path of names, a path as text."""
+    if isinstance(value, str) and value.startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    whole = "/".join(step for step in _listed(value) if isinstance(step, str))
+    return "/".join(step.strip() for step in _BETWEEN.split(whole)).casefold()
 
 
 def _texts(references: list[JSON]) -> Iterator[str]:
@@ -88,3 +149,9 @@ def _texts(references: list[JSON]) -> Iterator[str]:
         whole = reference_of(reference)
         yield whole
         yield whole.rpartition("/")[2]
+        # As it was written: words are told apart by their capitals.
+        yield from (step for step in _listed(reference) if isinstance(step, str))
+
+
+def _listed(value: JSON) -> list[JSON]:
+    return cast("list[JSON]", value) if isinstance(value, list) else [value]

@@ -1,13 +1,12 @@
 """Perform one effect and report what happened. Failures become events; they never escape."""
 
 import asyncio
-import logging
 import math
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import date, datetime, time
 from enum import Enum
 from pathlib import PurePath
@@ -20,9 +19,11 @@ from pollux.core.errors import (
     OutcomeUnknown,
     PolicyError,
     PolluxError,
+    StoreError,
     ToolExecutionError,
     TooNew,
     ValidationError,
+    public_text,
 )
 from pollux.core.events import (
     ActionCompleted,
@@ -34,17 +35,19 @@ from pollux.core.events import (
     ModelFailed,
     ModelReplied,
 )
+from pollux.core.hosted import WEB, hosted_sources
 from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Compressed, Run, evolve
 from pollux.core.tools import Answered, Reach, Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
+from pollux.engine.logs import log_of
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
 from pollux.engine.ports import Store
 from pollux.engine.retry import retry_at
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 RECONCILE_SECONDS = 30.0
 MIN_OUTPUT = 16
@@ -76,6 +79,7 @@ async def call_model(
     turn, attempt = run.turn, run.attempt
     try:
         provider, request = await ask()
+        declared = hosted_sources(request.extra) if request.extra else ()
     except InstructionsFailed as problem:
         return _failed(run, "instructions", str(problem), now())
     except TooNew:
@@ -83,7 +87,9 @@ async def call_model(
         raise
     except PolluxError as problem:
         kind = "auth" if isinstance(problem, MissingCredential) else "bad_request"
-        return _failed(run, kind, str(problem), now())
+        if isinstance(problem, StoreError):
+            logger.warning("a request could not be made", exc_info=problem)
+        return _failed(run, kind, public_text(problem), now())
     except (Exception, asyncio.CancelledError) as problem:
         unless_stopped(problem)
         logger.exception("a request could not be made")
@@ -114,7 +120,7 @@ async def call_model(
         return _failed(run, "internal", f"the provider failed ({type(problem).__name__})", now())
     if done is None:
         return _failed(run, "protocol", "the provider ended its answer without saying so", now())
-    return _replied(run, done, now())
+    return _replied(run, done, declared, now())
 
 
 async def instructions(making: Awaitable[str]) -> str:
@@ -123,7 +129,7 @@ async def instructions(making: Awaitable[str]) -> str:
         return await making
     except Exception as problem:
         logger.exception("instructions failed")
-        said = str(problem) if isinstance(problem, PolluxError) else type(problem).__name__
+        said = public_text(problem) if isinstance(problem, PolluxError) else type(problem).__name__
         raise InstructionsFailed(f"the instructions could not be made ({said})") from problem
 
 
@@ -195,7 +201,7 @@ class _NotNow:
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         pass
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise ToolExecutionError("a look at an outcome asks for nothing")
 
     async def observe(self, tool: str, title: str, status: str) -> None:
@@ -269,12 +275,16 @@ def unless_stopped(problem: BaseException) -> None:
         raise problem
 
 
-def _replied(run: Run, done: Done, at: Instant) -> ModelReplied:
+def _replied(run: Run, done: Done, declared: Iterable[str], at: Instant) -> ModelReplied:
+    # Of what a service read for an answer it may say nothing. And what was read once may be repeated ever after.
+    known = (source for source in WEB if source in run.sources)
+    heard = tuple(sorted({*done.message.sources, *declared, *known}))
+    message = replace(done.message, sources=heard) if heard != done.message.sources else done.message
     return ModelReplied(
         epoch=run.epoch,
         turn=run.turn,
         attempt=run.attempt,
-        message=done.message,
+        message=message,
         stop=done.stop,
         usage=done.usage,
         reason=done.reason,

@@ -12,6 +12,7 @@ from pollux.core.profile import Profile
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import DayUsage, Glance
 
 
@@ -108,6 +109,11 @@ class Change:
     audit: tuple[AuditFact, ...] = ()
     secrets: tuple[tuple[UserId, str, bytes | None], ...] = ()
     """What users entrust, by name, sealed; None takes it back."""
+    sessions: tuple[BrowserSession, ...] = ()
+    sweep_sessions: Instant | None = None
+    """Sessions that had expired by this moment are removed."""
+    adopts: bool = False
+    """Part of the adoption of a restored store, which takes no other change."""
 
 
 NOTHING = Change()
@@ -177,6 +183,17 @@ class AuditReport:
 
 
 @frozen
+class AuditPart:
+    """How far a piece of the audit was walked, and whether all of it is as it was written."""
+
+    seq: int
+    hash: str
+    is_sound: bool = True
+    is_last: bool = False
+    """There is nothing after it, and what speaks of the end agrees."""
+
+
+@frozen
 class News:
     """What other processes have committed: the runs, and how many events each has now.
 
@@ -226,13 +243,19 @@ class Store(Protocol):
         """
         ...
 
-    async def run(self, run_id: RunId) -> Run | None:
-        """The run as its journal tells it."""
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run | None:
+        """The run as its journal tells it.
+
+        With a `user`, None for a run of somebody else's, before a word of it is read: how long an answer takes must
+        not tell whether there is such a run.
+        """
         ...
 
     async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]: ...
 
-    async def thread(self, thread_id: ThreadId) -> Thread | None: ...
+    async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread | None:
+        """The thread; with a `user`, None for somebody else's."""
+        ...
 
     async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]: ...
 
@@ -304,6 +327,14 @@ class Store(Protocol):
         """Everybody's of this name: what a change of keys has to seal anew."""
         ...
 
+    async def session(self, digest: str) -> BrowserSession | None:
+        """The session whose cookie has this digest, ended and expired ones included."""
+        ...
+
+    async def sessions(self, user: UserId) -> Sequence[BrowserSession]:
+        """A user's sessions, newest first, ended and expired ones included."""
+        ...
+
     async def owed(self) -> Sequence[RunRow]:
         """Open runs that a driver has work for, oldest first."""
         ...
@@ -331,7 +362,47 @@ class Store(Protocol):
         """Entries numbered above `after` and below `before`, from the low end, or with `newest_first` from the high."""
         ...
 
-    async def verify_audit(self) -> AuditReport: ...
+    async def verify_audit(self) -> AuditReport:
+        """Walk all of it, and name whatever is wrong."""
+        ...
+
+    async def sign_head(self) -> str:
+        """The chain's end as a signed line of JSON, to be kept elsewhere. Empty where there is nothing to sign."""
+        ...
+
+    async def verify_part(self, seq: int, own: str, limit: int) -> AuditPart:
+        """Walk so many entries after this one, which must still be there with this hash.
+
+        Where that is the end, the last heads must agree.
+        """
+        ...
+
+    async def latest(self, *, is_live: bool) -> Instant:
+        """The latest moment that was written down, give or take a second; if it `is_live`, at least its server's time.
+
+        No clock of a process that writes may be behind it.
+        """
+        ...
+
+    def digest(self, text: str) -> str:
+        """64 hexadecimal digits that stand for a text: the same for everybody who has the store's key, and no other."""
+        ...
+
+    async def restored(self) -> str:
+        """Why the store takes no writes: it is an older state of itself, or a copy. Empty where it is neither."""
+        ...
+
+    async def begin_lineage(self) -> None:
+        """Let the chain of a restored store go on from its last entry under a new name. Still it takes no writes."""
+        ...
+
+    async def trust(self) -> None:
+        """The store is adopted: it is the one to go on with, here and as it is."""
+        ...
+
+    async def open_runs(self) -> Sequence[RunRow]:
+        """Every run that has not ended, oldest first."""
+        ...
 
     async def workers(self) -> int | None:
         """How many processes do nothing but drive runs; None where every process drives its own."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pollux.core.errors import NotFound, TooNew
+from pollux.core.errors import Misfit, NotFound, TooNew
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import JSON, Blob, Message
@@ -13,6 +13,7 @@ from pollux.core.run import Action, ApprovalStatus, Ending, Run, RunStatus, run_
 from pollux.core.thread import Thread
 from pollux.engine.glance import DayUsage, unknown_in
 from pollux.engine.ports import EVERYTHING, ApprovalRow, AuditEntry, AuditFilter, AuditReport, Recorded, RunRow, Store
+from pollux.engine.verification import Verification
 
 PAGE: Final = 200
 MOST_RUNS: Final = 10_000
@@ -35,14 +36,15 @@ class Queries:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._verification = Verification(store)
 
     async def run(self, run_id: RunId, user: UserId | None = None) -> Run:
         try:
-            run = await self._store.run(run_id)
+            run = await self._store.run(run_id, user)
         except NotFound:
             # Its content was erased. Nobody learns from that whether it was ever there.
             run = None
-        if run is None or (user is not None and run.user != user):
+        if run is None:
             raise NotFound(f"there is no run {run_id!r}")
         return run
 
@@ -66,8 +68,8 @@ class Queries:
         return await self._store.prompts(rows)
 
     async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread:
-        thread = await self._store.thread(thread_id)
-        if thread is None or thread.erased or (user is not None and thread.user != user):
+        thread = await self._store.thread(thread_id, user)
+        if thread is None or thread.erased:
             raise NotFound(f"there is no thread {thread_id!r}")
         return thread
 
@@ -148,8 +150,24 @@ class Queries:
             user=user, after=after, before=before, limit=limit, newest_first=newest_first, only=only
         )
 
+    async def parent(self, run_id: RunId, user: UserId) -> Run:
+        """The run that a child is to work for. Raises Misfit where it is to end."""
+        found = await self.run(run_id, user)
+        if found.ending or found.cancel:
+            raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
+        return found
+
+    def run_id_for(self, *parts: str) -> RunId:
+        """The id that these words become: always the same, and nobody without the store's key can work it out."""
+        return RunId("run_" + self._store.digest("\0".join(("run", *parts)))[:32])
+
     async def verify_audit(self) -> AuditReport:
+        """Walk the whole audit."""
         return await self._store.verify_audit()
+
+    async def checked_audit(self) -> AuditReport:
+        """The audit as far as it was walked, for whoever may ask as often as they like."""
+        return await self._verification.report()
 
     async def workers(self) -> int | None:
         """How many processes do nothing but drive runs; None where every process drives its own."""

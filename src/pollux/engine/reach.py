@@ -4,13 +4,13 @@ A call that a tool asks for is one of the same run, decided by the same gate and
 as long as the action that asked: when that one ends or is interrupted, a question still open is withdrawn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pollux.core.errors import ValidationError
 from pollux.core.events import ActionDecided, ActionNoted, Event, ToolObserved
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId
-from pollux.core.messages import JSON, ToolCall
+from pollux.core.messages import JSON, CallFacts, ToolCall
 from pollux.core.run import Action, Run, asked_id
 from pollux.core.tools import Answered
 from pollux.engine import gate as gates
@@ -45,19 +45,20 @@ class AtWork:
         )
         await self._record(_just(seen))
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         if tool not in self.gate.profile_of(self.feed.run).tools:
             # Nobody is asked about what could not be run anyway.
             raise ValidationError(f"there is no tool {tool!r} that could be asked for here")
         prepared = self.gate.toolbox.prepare(tool, args)
         epoch, _ = self._attempt
+        known = CallFacts(capabilities=tuple(sorted(capabilities))) if capabilities else None
         decided: list[ActionId] = []
 
         async def facts(run: Run) -> Sequence[Event]:
             terms = await self.gate.terms_for(run)
             asker = run.action(self.action.id) or self.action
             id_ = asked_id(asker.id, asker.asked + 1)
-            call = ToolCall(f"{asker.call.id}-{asker.asked + 1}", tool, args)
+            call = ToolCall(f"{asker.call.id}-{asker.asked + 1}", tool, args, facts=known)
             action = gates.plan(run, call, prepared, terms, id=id_, asker=asker.id)
             decided[:] = [id_]
             return [ActionDecided(epoch=epoch, action=action, at=terms.now)]

@@ -1,7 +1,6 @@
 """Runs that nobody in particular is at work on: those of dead drivers, and those whose time has come."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Sequence
 
 from pollux.core.errors import Misfit, NotFound, StoreError, TooNew
@@ -10,9 +9,11 @@ from pollux.core.ids import RunId
 from pollux.core.machine import wake_at
 from pollux.core.run import Run
 from pollux.engine.driver import Crew, Means, OnEnd
+from pollux.engine.ledger import patiently
+from pollux.engine.logs import log_of
 from pollux.engine.ports import Dispatcher, RunRow
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 AGAIN_SECONDS = 5.0
 """Until a run is taken up again whose driver failed, or that could not be told that its time has come."""
@@ -29,10 +30,12 @@ class Recovery:
         self._dispatcher = dispatcher
         self._on_end = on_end
         self._on_expiry = on_expiry
-        self.crew.go(dispatcher.serve(self))
+        self.crew.go(self._serve())
 
     async def recover(self) -> int:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
+        if await self._store.restored():
+            return 0
         taken = 0
         for row in await self._store.owed():
             if not self._gate.knows(row.profile):
@@ -42,14 +45,27 @@ class Recovery:
                 taken += await self._try(self.wake(row.run_id))
         return taken + await self.tick_due()
 
+    async def _serve(self) -> None:
+        """Let the dispatcher bring wakes. A restored store has none that may be heeded before it is adopted."""
+        while await patiently(self._store.restored):  # noqa: ASYNC110
+            # It is another process that adopts it.
+            await asyncio.sleep(AGAIN_SECONDS)
+        await self._dispatcher.serve(self)
+
     async def take(self, run_id: RunId) -> int:
         """Take on this run alone, if it has work and no live driver."""
+        if await self._store.restored():
+            return 0
         await self._try(self._hear_children(run_id))
         before = self._ledger.is_driven(run_id)
         # What has run out meanwhile has run out, whether or not anybody's timer was there to say so.
         await self._try(self.tick(run_id))
         await self.wake(run_id)
         return int(self._ledger.is_driven(run_id) and not before)
+
+    async def take_time(self, run_id: RunId) -> None:
+        """Tell the run what time it is, where that can be written."""
+        await self._try(self.tick(run_id))
 
     async def tick_due(self) -> int:
         """Tell every run whose time has come, and note when the next one's will."""

@@ -9,7 +9,6 @@ the reply in the journal.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
@@ -17,8 +16,9 @@ from typing import assert_never
 from pollux.core.ids import RunId
 from pollux.engine.airwaves import Airwaves, Interrupted, Piece, Signal, Told, Wanted
 from pollux.engine.feed import Feed, Said
+from pollux.engine.logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 JOIN_SECONDS = 0.05
 """For so long text is gathered before it is told, of all runs together."""

@@ -4,7 +4,7 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.page import Page
-from pollux.core.policy import Rule
+from pollux.core.policy import Document, Rule
 from pollux.core.profile import Limits
 from pollux.core.run import Parent
 
@@ -30,6 +30,8 @@ class Start:
     run_id: RunId | None = None
     rules: tuple[Rule, ...] = ()
     """Besides the profile's, for this run and whoever goes on with it."""
+    document: Document | None = None
+    """The runbook that the run follows, and whether it is trusted."""
     request: str = ""
     """A digest of what the door was asked for; with a `run_id` made from the same, a question is answered once."""
     instructions: str = ""

@@ -74,8 +74,8 @@ class Threads:
 
     async def erase(self, thread_id: ThreadId, user: UserId, *, by: str) -> None:
         """Drop what was said and done, for good. The audit keeps that it was done."""
-        before = await self._store.thread(thread_id)
-        if before is not None and before.erased and before.user == user:
+        before = await self._store.thread(thread_id, user)
+        if before is not None and before.erased:
             # Somebody was told to try once more: what is left of it goes now.
             await self._store.erase(thread_id)
         await self._change(thread_id, user, lambda now: ThreadErased(by=by, at=now), audit="erased")
@@ -97,7 +97,7 @@ class Threads:
         raise Conflict(f"thread {thread_id!r} is being changed by others all the time; try again")
 
     async def _owned(self, thread_id: ThreadId, user: UserId) -> Thread:
-        thread = await self._store.thread(thread_id)
-        if thread is None or thread.erased or thread.user != user:
+        thread = await self._store.thread(thread_id, user)
+        if thread is None or thread.erased:
             raise NotFound(f"there is no thread {thread_id!r}")
         return thread

@@ -66,8 +66,8 @@ async def give(engine: Engine, asked: ApprovalRequired, answer: Any, *, user: Us
         case None:
             return
         case True | Approve():
-            # Where nobody is named there is nobody to remember: the yes counts once.
-            scope = _scope(answer) if asked.subjects else None
+            # Where a grant could not be recognised later, there is none: the approval counts once.
+            scope = _scope(answer) if asked.scopes else None
             await engine.resolve(asked.id, "approved", by=user, user=user, scope=scope, args_hash=asked.args_hash)
         case False | Reject():
             feedback = answer.feedback if isinstance(answer, Reject) else ""

@@ -6,6 +6,7 @@ from typing import Literal
 from pollux.core.events import CompressionStatus
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Usage
+from pollux.core.policy import Scope
 
 FinishReason = Literal["completed", "awaiting_confirmation", "failed", "cancelled"]
 
@@ -80,6 +81,8 @@ class ApprovalRequired:
     subjects: tuple[str, ...] = ()
     provenance: tuple[str, ...] = ()
     """Whose words the model had read: the user's, and those of every tool that answered."""
+    scopes: tuple[Scope, ...] = ()
+    """For how long it can be allowed from now on. Nothing: only this once."""
     type: Literal["approval_required"] = "approval_required"
 
 

@@ -41,6 +41,19 @@ def rules_of(policy: object) -> tuple[Rule, ...]:
             raise ValidationError(f"policy must be a name, a TOML file or rules, found {type(policy).__name__}")
 
 
+def parts_of(policy: object) -> tuple[object, ...]:
+    """The names, files and rules in it, one by one: what may be gone through only once is gone through here."""
+    if isinstance(policy, Iterable) and not isinstance(policy, str | os.PathLike):
+        return tuple(part for item in cast("Iterable[object]", policy) for part in parts_of(item))
+    return (policy,)
+
+
+def policy_files(parts: Iterable[object]) -> tuple[Path, ...]:
+    """The files among the parts of a policy."""
+    paths = (cast("str | os.PathLike[str]", part) for part in parts if isinstance(part, str | os.PathLike))
+    return tuple(Path(path).expanduser().absolute() for path in paths if path not in NAMED)
+
+
 def _as_given(rule: Rule) -> Rule:
     # The author of the script is its user: what they wrote stands above what an extension brings.
     return replace(rule, tier="user") if rule.tier == "default" else rule

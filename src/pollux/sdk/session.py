@@ -15,13 +15,14 @@ from pollux.core.events import HistoryCompressed, ModelReplied
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON, Message, Usage
-from pollux.core.policy import Decision, PolicyRequest, decide
+from pollux.core.policy import Decision, Facts, PolicyRequest, decide
 from pollux.core.prices import Price, cost, price_of
 from pollux.core.profile import Profile
 from pollux.core.run import Run, run_of
 from pollux.core.thread import title_of
 from pollux.engine.engine import Engine, RandomIds, Start
 from pollux.engine.model import ModelInfo
+from pollux.engine.patterns import is_match
 from pollux.engine.perform import Instruct
 from pollux.sdk.approvals import OnApproval
 from pollux.sdk.events import AgentEvent, ApprovalRequired
@@ -272,17 +273,16 @@ class Session:
         """
 
         async def decided(command: Command) -> Decision:
-            request = PolicyRequest(
+            facts = Facts(
                 user=USER,
-                door=self._setup.door,
+                interface=self._setup.door,
                 profile=self._setup.profile.name,
-                tool=SHELL,
-                args={"command": written(command)},
-                subjects=subjects(command),
                 interactive=is_gated,
                 thread_id=self._thread_id,
             )
-            decision = decide(request, self._rules, await self.engine.queries.grants(USER))
+            seen = subjects(command, is_installed=self._setup.workspace.runner.is_installed)
+            request = PolicyRequest(SHELL, {"command": written(command)}, facts, seen)
+            decision = decide(request, self._rules, await self.engine.queries.grants(USER), match=is_match)
             if decision.mode == "require_approval":
                 return replace(decision, mode="allow")
             if decision.mode == "deny" and not is_gated:

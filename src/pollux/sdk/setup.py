@@ -6,13 +6,14 @@ for when the engine is opened: they may come later, and may change.
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pollux.bootstrap import Fixed, Registry, make_engine, open_store
 from pollux.config import Rights, Settings, load_project, read_settings
+from pollux.control import control_of
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
@@ -30,9 +31,7 @@ from pollux.engine.ports import Clock, Store
 from pollux.sdk import options
 from pollux.sdk.collect import Workspace, bind, collect
 from pollux.sdk.context import Widen
-from pollux.sdk.policy import rules_of
-from pollux.tools.files.root import Root
-from pollux.tools.shell.agent_shell import Runner
+from pollux.sdk.policy import parts_of, policy_files, rules_of
 from pollux.tools.shell.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -125,8 +124,12 @@ def set_up(given: Given, widen: Widen) -> Setup:
     store = options.store(given.store)
     cwd = options.directory(given.cwd)
     settings = given.settings or settings_for(cwd, store)
-    workspace = make_workspace(cwd, settings, options.one_of("sandbox", given.sandbox, get_args(Sandbox)))
-    skill_prompt, skill_tools = _skills(options.skills(given.skills))
+    skills = options.skills(given.skills)
+    policy = parts_of(given.policy)
+    named = [*policy_files(policy), *(each.path for each in skills)]
+    box = _stricter(options.one_of("sandbox", given.sandbox, get_args(Sandbox)), settings.sandbox)
+    workspace = make_workspace(cwd, settings, box, named=named)
+    skill_prompt, skill_tools = _skills(skills)
     model, provider = model_and_provider(given.model, settings)
     share = options.compression(given.compression_threshold)
     found = [*collect(given.tools, workspace), *skill_tools]
@@ -139,7 +142,7 @@ def set_up(given: Given, widen: Widen) -> Setup:
         model=model,
         provider=provider,
         tools=tuple(Toolbox(bind(found, widen)).values()),
-        rules=rules_of(given.policy),
+        rules=rules_of(policy),
         limits=replace(options.limits(given.limits), compress_at=_compress_at(share, model)),
         store=store,
         skills_prompt=skill_prompt,
@@ -169,10 +172,15 @@ def settings_for(cwd: Path, store: Store | Path | Secret | None) -> Settings:
     return read_settings(os.environ, cwd=cwd, flags=flags)
 
 
-def make_workspace(cwd: Path, settings: Settings, sandbox: Sandbox) -> Workspace:
-    """The directory and what runs in it. Where we keep our own keys and journals, nothing is read or written."""
-    kept = [settings.home, *([settings.store] if isinstance(settings.store, Path) else [])]
-    return Workspace(Root(cwd, protected=kept), Runner(cwd, sandbox=sandbox, hidden=kept))
+def _stricter(asked: Sandbox, configured: Sandbox) -> Sandbox:
+    """What the author says, unless the person's configuration requires a sandbox."""
+    return configured if configured == "required" or asked == "auto" else asked
+
+
+def make_workspace(cwd: Path, settings: Settings, sandbox: Sandbox, *, named: Iterable[Path] = ()) -> Workspace:
+    """The directory and what runs in it. What decides what an agent may do is out of reach of both."""
+    control = control_of(settings, cwd, named=named)
+    return Workspace(control.root_at(cwd), control.runner_at(cwd, sandbox))
 
 
 def model_and_provider(model: object, settings: Settings) -> tuple[str, Provider | None]:

@@ -134,6 +134,7 @@ def question(action: Action) -> events.ApprovalRequired:
         expires_at=action.approval.expires_at,
         subjects=action.subjects,
         provenance=action.provenance,
+        scopes=action.approval.scopes,
     )
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from pollux.core.errors import ValidationError
 from pollux.core.ids import UserId
-from pollux.core.policy import Mode, PolicyRequest, Rule, decide, hides
+from pollux.core.policy import Facts, Mode, PolicyRequest, Rule, decide, hides
 from pollux.core.tools import ToolSpec
+from pollux.engine.patterns import is_match
 from pollux.tools.policy.files import load_policy, parse_policy
 from pollux.tools.shell.judge import subjects
 
@@ -19,7 +20,8 @@ HEAD = "rule 1 in g.toml"
 def called(tool: str, *, interactive: bool = True, side_effect: bool = True, **args: Any) -> PolicyRequest:
     found = subjects(args["command"]) if "command" in args else frozenset({str(args.get("path", ""))})
     spec = ToolSpec(tool, "", {}, side_effect=side_effect)
-    return PolicyRequest(UserId("ada"), "sdk", "default", spec, args, found, interactive=interactive)
+    facts = Facts(user=UserId("ada"), interface="sdk", profile="default", interactive=interactive)
+    return PolicyRequest(spec, args, facts, found)
 
 
 def ruled(text: str, *, mode: str = "default") -> tuple[Rule, ...]:
@@ -31,7 +33,7 @@ def rule(decision: str, more: str, *, priority: int = 100) -> str:
 
 
 def decided(text: str, asked: PolicyRequest) -> Mode:
-    return decide(asked, ruled(text), ()).mode
+    return decide(asked, ruled(text), (), match=is_match).mode
 
 
 def refusal(text: str) -> str:
@@ -120,7 +122,7 @@ def test_a_rule_about_a_server_speaks_of_its_tools_alone():
 
 def test_a_denial_hides_a_tool_and_one_of_some_commands_does_not():
     def is_hidden(more: str) -> bool:
-        return hides(ruled(rule("deny", more)), tool="shell", door="sdk", profile="default", user="ada")
+        return hides(ruled(rule("deny", more)), tool="shell", interface="sdk", profile="default", user="ada")
 
     assert is_hidden("toolName = 'run_shell_command'")
     assert not is_hidden("toolName = 'run_shell_command'\nargsPattern = 'rm'")
@@ -361,14 +363,9 @@ MISTAKES: list[tuple[str, str]] = [
     (DENY + "commandPrefix = ''", f"commandPrefix of {HEAD} must be a text, or a list of texts with at least one"),
     (DENY + "commandPrefix = []", f"commandPrefix of {HEAD} must be a text, or a list of texts with at least one"),
     (DENY + "commandPrefix = 'a;b'", f"commandPrefix of {HEAD}: expected a command prefix of plain words"),
-    (DENY + "commandRegex = 'a)(b'", f"commandRegex of {HEAD} must be a regular expression (unbalanced parenthesis"),
-    (DENY + "commandRegex = '*'", f"commandRegex of {HEAD} must be a regular expression (nothing to repeat"),
-    (DENY + "commandRegex = '(?i)rm'", f"commandRegex of {HEAD} must be a regular expression (global flags not at"),
-    (DENY + "toolName = 'x'\nargsPattern = '(?<n>x)'", f"argsPattern of {HEAD} must be a regular expression"),
-    (
-        DENY + SHELL + """argsPattern = '"command":"{2}'""",
-        f"argsPattern of {HEAD} must be a regular expression (multiple repeat",
-    ),
+    (DENY + "commandRegex = 'a)(b'", f"commandRegex of {HEAD} must be a regular expression (the pattern 'a)(b' is not"),
+    (DENY + "commandRegex = '*'", f"commandRegex of {HEAD} must be a regular expression (the pattern '*' is not"),
+    (DENY + "toolName = 'x'\nargsPattern = '(?<=x)y'", f"argsPattern of {HEAD} must be a regular expression"),
     (
         rule("allow", "toolName = '*'\nargsPattern = 'x'"),
         f"argsPattern of {HEAD} would allow scripts by a part of their",

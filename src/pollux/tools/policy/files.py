@@ -9,15 +9,19 @@ from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.policy import STRICTNESS, TIERS, Mode, Rule, Tier
+from pollux.engine.deprecated import say_args
+from pollux.engine.exposure import require_private
+from pollux.engine.untrusted import load_toml, read_file
 from pollux.tools.policy.gemini import MODES, gemini_rules
 from pollux.tools.policy.tables import SHELL, Written, command_patterns, tables_of
 
 LARGEST_FILE: Final = 1_000_000
 
+LISTS: Final = ("provenance", "interface", "interface_not", "asker", "capabilities", "rendered_from", "placed_by")
 # Not the tier: it follows from who gives the file, never from what the file says of itself.
 _KEYS: Final = frozenset(
-    """decision tool commands args subjects provenance door profile user interactive priority reason name
-    grantable""".split()
+    """decision tool commands args where subjects provenance interface interface_not door profile user asker
+    capabilities document rendered_from placed_by interactive priority reason name grantable""".split()
 )
 
 
@@ -42,6 +46,7 @@ def parse_policy(text: str, *, name: str, tier: Tier = "user", mode: str = "defa
     if not entries:
         raise ValidationError(f"{name} holds no rules. Write [[rules]] tables with a decision each, or leave it out")
     if is_own:
+        say_args([f"rule {n}" for n, entry in enumerate(entries, start=1) if entry.has("args")], path=name)
         return tuple(_rule(entry, tier=tier) for entry in entries)
     return gemini_rules(entries, tables_of(document, "safety_checker", path=name), tier=tier, mode=mode)
 
@@ -58,7 +63,9 @@ def _rule(entry: Written, *, tier: Tier) -> Rule:
         "tool": entry.text("tool") or (None if commands is None else SHELL),
         "args": entry.regex("args"),
         "subjects": commands or entry.texts("subjects"),
-        "provenance": entry.texts("provenance"),
+        **{key: entry.texts(key) for key in LISTS},
+        "where": entry.conditions("where"),
+        "document": entry.one_of("document", ("trusted", "untrusted")) if entry.has("document") else None,
         **{key: entry.text(key) for key in ("door", "profile", "user", "reason")},
         "interactive": entry.flag("interactive"),
         "priority": entry.number("priority"),
@@ -69,28 +76,23 @@ def _rule(entry: Written, *, tier: Tier) -> Rule:
 
 
 def _document(text: str, *, name: str) -> Mapping[str, object]:
-    import tomllib
-
     try:
-        return tomllib.loads(text)
+        return load_toml(text)
     except ValueError as problem:
         # Not always a TOMLDecodeError: a number of thousands of digits is a plain ValueError.
         raise ValidationError(f"{name} is not valid TOML: {problem}. Correct it") from None
-    except RecursionError:
-        raise ValidationError(f"{name} is not a policy: it is nested too deeply") from None
 
 
 def _read(path: Path) -> str:
     try:
         if not path.exists():
             raise ValidationError(f"there is no policy file {path}. Create it, or name another")
-        # Also no pipe and no device: reading one could last for ever.
-        if not path.is_file():
-            raise ValidationError(f"{path} is not a file. Name a TOML file; to use several, load them one by one")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        require_private(path)
+        content = read_file(path, most=LARGEST_FILE)
     except OSError as problem:
         raise ValidationError(f"{path} cannot be read ({problem.strerror}). Check its name and permissions") from None
+    if content is None:
+        raise ValidationError(f"{path} is not a file. Name a TOML file; to use several, load them one by one")
     if len(content) > LARGEST_FILE:
         raise ValidationError(f"{path} is larger than {LARGEST_FILE:,} bytes; a policy file is expected here")
     try:

@@ -12,7 +12,7 @@ from typing import Final
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.policy import Mode, Rule, Tier
-from pollux.tools.policy.gemini_calls import CONFINED, anywhere, args_of, tools_of
+from pollux.tools.policy.gemini_calls import CONFINED, anywhere, args_of, argument_of, tools_of
 from pollux.tools.policy.tables import SHELL, Written, command_patterns, shown
 
 MODES: Final = ("default", "autoEdit", "yolo", "plan")
@@ -66,6 +66,12 @@ def _for_tool(entry: Written, rule: Rule) -> Iterator[Rule]:
         return
     may_redirect = entry.flag("allowRedirection") or entry.flag("allow_redirection")
     rule = replace(rule, args=args_of(entry, rule))
+    if rule.decision == "allow" and rule.args is not None:
+        where = argument_of(entry, rule)
+        rule = replace(rule, where=where or (), decision="allow" if where else "require_approval")
+        if not where:
+            why = f"argsPattern of {entry.name} names no one argument, so text in any of them would satisfy it"
+            rule = replace(rule, reason=why)
     if not fnmatchcase(SHELL, rule.tool):
         yield rule
     elif rule.decision == "allow" and rule.args is not None:

@@ -6,8 +6,11 @@ What a name or a pattern would cover here that it does not cover there is refuse
 import re
 from typing import Final
 
+from pollux.core.conditions import Condition
 from pollux.core.errors import ValidationError
 from pollux.core.policy import Rule
+from pollux.engine.patterns import require_pattern
+from pollux.tools.policy.patterns import named
 from pollux.tools.policy.tables import SHELL, Written, shown
 
 TOOLS: Final = {
@@ -30,8 +33,7 @@ _ARGUMENT: Final = re.compile(rf'(?<!\w)(?:{"|".join(ARGUMENTS)})(?=\\?":)')
 
 # Newer releases put a NUL before and after each argument, and look for it. The arguments of our tools are flat, so that
 # brackets and commas say the same.
-_BORDER: Final = re.compile(r"(?<!\\)((?:\\\\)*)(?:\\(?:0(?!\d)|x00|u0000)|\0)")
-_BORDER_HERE: Final = r"(?:(?<=[{,])|(?=[,}]))"
+_BORDER: Final = re.compile(r"(?<!\\)((?:\\\\)*)((?:\\(?:0(?!\d)|x00|u0000)|\0)+)(?=(\\?\")?)")
 
 _COMMAND: Final = re.compile(r'\\?"command\\?":\\?"')
 _SOMEWHERE: Final = r"(?:.*(?:\W|\\(?:[bfnrt]|u[0-9a-f]{4})))?"
@@ -61,15 +63,41 @@ def args_of(entry: Written, rule: Rule) -> str | None:
         pattern = f'"command":"(?:{pattern})' if is_allow else f'"command":"{pattern}'
     if not is_allow or rule.tool == SHELL or rule.tool in CONFINED:
         pattern = _ARGUMENT.sub(lambda found: f"(?:{found[0]}|{ARGUMENTS[found[0]]})", pattern)
-        pattern = _BORDER.sub(lambda found: found[1] + _BORDER_HERE, pattern)
+        pattern = _BORDER.sub(_border_here, pattern)
     elif rule.tool == "*":
         raise ValidationError(f"{key} of {entry.where} would allow scripts by a part of their text. Name the tools")
     elif _BORDER.search(pattern):
         raise ValidationError(f"{key} of {entry.where} looks for NUL, which no argument holds here. Leave it out")
-    # There, \w and \d mean ASCII.
-    pattern = f"(?a:{pattern})"
+    pattern = f"(?:{pattern})"
     entry.check_regex(key, pattern)
     return pattern
+
+
+def argument_of(entry: Written, rule: Rule) -> tuple[Condition, ...] | None:
+    """The same pattern as a condition on the one argument that it names; None where it names none.
+
+    There, a pattern is searched in all arguments at once, so that text in any of them can satisfy it. A rule that
+    allows holds here only where the argument itself does.
+    """
+    regex = entry.text("commandRegex")
+    if regex is not None:
+        return (Condition("command", "matches", f"^(?:{regex})"),)
+    about = named(entry.text("argsPattern") or "")
+    if about is None:
+        return None
+    is_ours = rule.tool == SHELL or rule.tool in CONFINED
+    key = ARGUMENTS.get(about.key, about.key) if is_ours else about.key
+    try:
+        require_pattern(about.regex)
+        return (Condition(f'"{key}"', "matches", about.regex),)
+    except ValidationError:
+        return None
+
+
+def _border_here(found: re.Match[str]) -> str:
+    """What stands here where there a NUL does: before a member, after one, or between two."""
+    is_between = len(re.findall(r"0(?=\\|$)|\0", found[2])) > 1
+    return found[1] + ("," if is_between else "[{,]" if found[3] else "[,}]")
 
 
 def anywhere(entry: Written, pattern: str) -> str | None:

@@ -1,10 +1,9 @@
 """One table of a policy file, read strictly: a misspelt key could leave open what a rule was written to close."""
 
-import re
-import warnings
 from collections.abc import Collection, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
+from pollux.core.conditions import Condition, condition_of
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.policy import Mode
@@ -76,13 +75,29 @@ class Written:
         return pattern
 
     def check_regex(self, key: str, pattern: str) -> None:
-        with warnings.catch_warnings():
-            # A pattern that is read in two ways, or will be, would be heard of only while a call is judged.
-            warnings.simplefilter("error")
+        from pollux.engine.patterns import require_pattern
+
+        try:
+            require_pattern(pattern)
+        except ValidationError as problem:
+            raise self.refusal(key, f"a regular expression ({problem})") from None
+
+    def conditions(self, key: str) -> tuple[Condition, ...] | None:
+        """Conditions on arguments, each such as { path = "amount", above = 100 }."""
+        value = self.table.get(key)
+        if value is None:
+            return None
+        found: list[Condition] = []
+        for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+            if not isinstance(item, dict):
+                raise self.refusal(key, 'a list such as [{ path = "amount", above = 100 }]')
             try:
-                re.compile(pattern)
-            except (re.error, RecursionError, OverflowError, Warning) as problem:
-                raise self.refusal(key, f"a regular expression ({problem})") from None
+                found.append(condition_of(cast("dict[str, Any]", item)))
+            except ValidationError as problem:
+                raise ValidationError(f"{key} of {self.where}: {problem}") from None
+            if found[-1].operator == "matches":
+                self.check_regex(key, str(found[-1].value))
+        return tuple(found)
 
     def table_of(self, key: str) -> "Written | None":
         value = self.table.get(key)
