@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pollux.bootstrap import Opened, Registry, google_of, running_engine, shared_store
+from pollux.bootstrap import Opened, Registry, google_of, http_for, running_engine, shared_store
 from pollux.config import ConfigError, Rights, Settings, load_project
 from pollux.config.profiles import DEFAULT, profiles_of, tools_named
 from pollux.config.rights import WrittenProfile
@@ -23,6 +23,7 @@ from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
+from pollux.engine.ports import Store
 from pollux.tools.actions import (
     ActionRegistry,
     ActionTool,
@@ -38,6 +39,7 @@ from pollux.tools.actions.registered import handler_for
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
 from pollux.tools.registered import registered_tools
+from pollux.witness import Take, Witness, to_file, to_url
 
 if TYPE_CHECKING:
     from pollux.tools.google.account import Google
@@ -50,8 +52,8 @@ PAGE: Final = "page"
 PAGE_LIMITS: Final = Limits(model_calls=8, approval_seconds=600, page_seconds=60)
 """Of a profile for pages, where it says nothing else."""
 RECOVER_SECONDS = 5.0
-NOT_BY_DOCUMENT: Final = "[!r]*"
-"""Every door but the one of runbooks, whose name is the only one that begins so."""
+BY_DOCUMENT: Final = "runbook"
+"""The interface of runbooks."""
 GRACE_SECONDS = 10.0
 """How long a process that stops lets go on what is under way."""
 
@@ -82,12 +84,15 @@ class Service:
     """A running engine, what its site can do, and the accounts that its tools act for."""
 
     engine: Engine
+    store: Store
     registry: ActionRegistry
     """Every action of the site: what its own pages may call."""
     actions: Mapping[str, ActionTool]
     """Those that are described, by the names that models know them by."""
     page_profiles: frozenset[str]
     """The profiles that a visitor may name."""
+    serves_pages: bool = False
+    """Whether visitors may talk to anything here."""
     page_origins: frozenset[str] = frozenset()
     """Pages elsewhere that may talk to them."""
     google: "Google | None" = None
@@ -145,6 +150,9 @@ async def running_service(
         )
         if documents is not None:
             documents.host.serve(engine)
+        if store.kind == "postgres" or settings.audit_heads_file or settings.audit_heads_url:
+            witnessing = asyncio.create_task(_witness(settings, store, stack).serve())
+            stack.push_async_callback(_stopped, witnessing)
         if dispatcher is None:
             await engine.recover()
             recovering = asyncio.create_task(_recover(engine))
@@ -152,9 +160,11 @@ async def running_service(
         page_profiles, origins = frozenset({PAGE, *project.rights.page_profiles}), project.rights.page_origins
         yield Service(
             engine,
+            store,
             registry,
             actions,
             page_profiles,
+            project.rights.serves_pages,
             frozenset(origins),
             google,
             controls_of(plugins_of(project.rights)),
@@ -243,7 +253,7 @@ def _kept_apart(documents: Documents | None) -> list[Rule]:
     return [
         Rule(
             "deny",
-            door=NOT_BY_DOCUMENT,
+            interface_not=(BY_DOCUMENT,),
             profile=name,
             tier="admin",
             priority=1_000_000,
@@ -263,6 +273,18 @@ async def _recover(engine: Engine) -> None:
             await engine.recover()
         except PolluxError as problem:
             logger.warning("runs could not be looked for: %s", problem)
+
+
+def _witness(settings: Settings, store: Store, stack: AsyncExitStack) -> Witness:
+    """Gives the audit's heads to those whom the settings name."""
+    places: list[Take] = []
+    if settings.audit_heads_file:
+        places.append(to_file(settings.audit_heads_file))
+    if settings.audit_heads_url:
+        http = http_for(settings.audit_heads_url)
+        stack.push_async_callback(http.close)
+        places.append(to_url(settings.audit_heads_url, http))
+    return Witness(store, places, seconds=settings.audit_heads_seconds)
 
 
 async def _stopped(task: "asyncio.Task[None]") -> None:

@@ -20,6 +20,8 @@ from tests.stores.postgres_worker import store_at
 from tests.waiting import HANG_SECONDS, until
 
 from pollux.asgi.listening import LAST_SECONDS
+from pollux.core.errors import StoreRestored
+from pollux.engine.adoption import adopt
 from pollux.engine.ports import AuditReport
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider
@@ -152,11 +154,16 @@ async def test_a_backup_put_back_is_whole_and_shows_by_the_heads_that_time_went_
     _put_back(cluster, made / "base")
     report = await _verified(url, heads)
     assert not report.valid and report.problems[0].startswith("roll back"), report
-    # As the guide says: the old heads are kept under another name, and new ones begun.
-    heads.rename(heads.with_suffix(".before"))
+    with pytest.raises(StoreRestored):
+        await _act(url, heads, "3")
+    # As the guide says: somebody adopts it.
+    store = store_at(url, heads)
+    await store.open()
+    await adopt(store, by="ada", at=SystemClock().now())
+    await store.close()
     await _act(url, heads, "3")
     report = await _verified(url, heads)
-    assert (report.valid, report.entries) == (True, 8)
+    assert (report.valid, report.entries) == (True, 9), report
 
 
 async def test_a_dump_taken_and_put_back_by_the_ordinary_role_is_whole(url: str, tmp_path: Path):
@@ -178,8 +185,10 @@ async def test_a_dump_taken_and_put_back_by_the_ordinary_role_is_whole(url: str,
 async def _act(url: str, heads: Path, name: str) -> None:
     store = store_at(url, heads)
     await store.open()
-    await tell_all(store, Story(name))
-    await store.close()
+    try:
+        await tell_all(store, Story(name))
+    finally:
+        await store.close()
 
 
 async def _verified(url: str, heads: Path) -> AuditReport:

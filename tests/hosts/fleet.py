@@ -100,7 +100,7 @@ class Fleet:
         self.store = store
         self.world = World(folder / "outside")
         tools = "".join(f'[tools.{kind}]\nuse = "tests.hosts.world:TOOLS"\n' for kind in KINDS)
-        (folder / "fleet.toml").write_text(CONFIG + tools)
+        (folder / "fleet.toml").write_text(f"{CONFIG}{tools}\n[page]\n")
         self._environ = {
             **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
             "HOME": str(folder),

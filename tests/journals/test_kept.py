@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -14,6 +14,7 @@ from tests.engine.builders import ADA, TO_BOB, FakeTool, Lab, approve, mail, set
 from tests.journals import kept
 from tests.stores.postgres import fresh_database
 
+from pollux.core.errors import Misfit
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.policy import Rule
 from pollux.engine.ports import Store
@@ -112,20 +113,25 @@ async def test_a_kept_database_is_brought_up_to_date_and_read_whole(tmp_path: Pa
 
 @pytest.mark.parametrize("directory", DIRECTORIES[1:], ids=named)
 async def test_runs_that_an_older_version_left_open_go_on(directory: Path, tmp_path: Path):
-    lab, tool = _restored(directory, tmp_path), FakeTool("send_mail", "sent", side_effect=True, repeat="keyed")
+    lab, tool = await _restored(directory, tmp_path), FakeTool("send_mail", "sent", side_effect=True, repeat="keyed")
     engine = await lab.engine(reply("Sent."), tools=[tool], rules=[Rule("allow")])
     await engine.recover()
     run = await settle(engine, _run_of(directory / "in_flight.jsonl"))
     assert (run.text, tool.ran) == ("Sent.", [(run.actions[0].id, TO_BOB)])
     await engine.close()
     engine = await lab.engine(reply("Sent as well."), tools=[mail()])
-    run = await approve(engine, await engine.queries.run(_run_of(directory / "waiting.jsonl"), ADA))
+    run = await engine.queries.run(_run_of(directory / "waiting.jsonl"), ADA)
+    # The code of a test's tool changes with the tests: then it is asked about as the tool that it is now.
+    with suppress(Misfit):
+        await approve(engine, run)
+    run = await settle(engine, run)
+    run = await approve(engine, run) if run.approvals else run
     assert run.text == "Sent as well."
     await lab.close()
 
 
 async def test_a_tool_whose_mark_was_made_otherwise_before_the_first_release_is_not_repeated(tmp_path: Path):
-    lab, tool = _restored(DIRECTORIES[0], tmp_path), FakeTool("send_mail", side_effect=True, repeat="keyed")
+    lab, tool = await _restored(DIRECTORIES[0], tmp_path), FakeTool("send_mail", side_effect=True, repeat="keyed")
     engine = await lab.engine(tools=[tool], rules=[Rule("allow")])
     await engine.recover()
     run = await settle(engine, _run_of(DIRECTORIES[0] / "in_flight.jsonl"))
@@ -133,11 +139,15 @@ async def test_a_tool_whose_mark_was_made_otherwise_before_the_first_release_is_
     await lab.close()
 
 
-def _restored(directory: Path, folder: Path) -> Lab:
-    """The kept file, an hour after its last event."""
+async def _restored(directory: Path, folder: Path) -> Lab:
+    """The kept file, an hour after its last event. It is no copy of one that went on: it may drive its runs."""
     kept.restore(directory, folder / "pollux.db")
     lab = Lab("sqlite", folder)
     lab.clock.advance(90_000)
+    store = lab.store()
+    await store.open()
+    await store.trust()
+    await store.close()
     return lab
 
 

@@ -14,7 +14,7 @@ from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Db, connect
 from pollux.stores.postgres.schema import INNER, OWNED
 from pollux.stores.postgres.scopes import ask
-from pollux.testing.store_lab import ADA, Story, grant, tell_all
+from pollux.testing.store_lab import ADA, Story, browser_session, grant, tell_all
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,7 @@ async def url() -> AsyncIterator[str]:
         await store.open()
         await tell_all(store, Story("1"))
         await store.commit(Change(grants=(grant("eve"),), secrets=((ADA, "google", b"sealed"),)))
+        await store.commit(Change(sessions=(browser_session("1"),)))
         await store.close()
         yield url
 

@@ -119,9 +119,12 @@ def _make_old(path: Path) -> None:
     """As the second version left it."""
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("DROP TABLE secrets")
+    db.execute("DROP TABLE sessions")
     db.execute("ALTER TABLE threads DROP COLUMN sources")
     for column in ("tokens", *GLANCE, "told"):
         db.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+    for column in ("document", "definition", "by"):
+        db.execute(f"ALTER TABLE grants DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 2")
     db.close()
 

@@ -2,8 +2,11 @@
 
 import argparse
 import dataclasses
+import json
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.kept import (
@@ -18,6 +21,7 @@ from pollux.cli.kept import (
     some,
     verb,
 )
+from pollux.config import ConfigError
 
 if TYPE_CHECKING:
     from pollux.engine.ports import AuditEntry
@@ -27,7 +31,8 @@ PAGE = 1_000
 EXAMPLES = """\
 examples:
   pollux audit list --after 200 --limit 50
-  pollux audit verify && pollux audit head >> /mnt/elsewhere/heads
+  pollux audit head >> /mnt/elsewhere/heads
+  pollux audit verify --head-file /mnt/elsewhere/heads
   pollux audit export > audit.jsonl
 
 exit codes: 0; 1 error, also when the audit was tampered with; 2 usage
@@ -71,7 +76,10 @@ async def _list(queries: "Queries", arguments: argparse.Namespace, teller: Telle
 
 
 async def _verify(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
+    expected = _expected(arguments)
     report = await queries.verify_audit()
+    lost = [f"lost head: {text}" async for text in _missing(queries, expected)]
+    report = dataclasses.replace(report, valid=report.valid and not lost, problems=(*report.problems, *lost))
     if arguments.json:
         teller.document(
             {
@@ -88,6 +96,53 @@ async def _verify(queries: "Queries", arguments: argparse.Namespace, teller: Tel
     if not report.valid:
         teller.talk("the audit was tampered with. Keep the store as it is, and compare it with a backup")
     return 0 if report.valid else 1
+
+
+def _expected(arguments: argparse.Namespace) -> list[tuple[int | None, str]]:
+    """The heads that somebody kept elsewhere: each a number, if it was kept with the hash, and the hash."""
+    found = [_head_of(text, f"--head {text!r}") for text in arguments.head]
+    for name in arguments.head_file:
+        try:
+            lines = Path(name).read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ConfigError(f"--head-file {name} cannot be read ({problem})", code="usage") from None
+        found += [_head_of(line, f"{name}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+        if not any(line.strip() for line in lines):
+            # An empty file agrees with everything: somebody may have emptied it.
+            raise ConfigError(f"--head-file {name} holds no head. Check who can write it", code="usage")
+    return found
+
+
+def _head_of(text: str, where: str) -> tuple[int | None, str]:
+    """As `audit head` prints it, as servers give it away, or the hash alone. Raises ConfigError."""
+    try:
+        if text.lstrip().startswith("{"):
+            members = json.loads(text)
+            seq, own = int(members["seq"]), str(members["hash"])
+        else:
+            *number, own = text.split()
+            [seq] = map(int, number) if number else [None]
+        if re.fullmatch("[0-9a-f]{64}", own):
+            return seq, own
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ConfigError(f"{where} must be a head: 64 hexadecimal digits, after the number if it is known", code="usage")
+
+
+async def _missing(queries: "Queries", expected: list[tuple[int | None, str]]) -> "AsyncGenerator[str]":
+    """Those that the chain does not hold."""
+    anywhere = {own for seq, own in expected if seq is None} - {"0" * 64}
+    if anywhere:
+        async with aclosing(_pages(queries)) as pages:
+            async for page in pages:
+                anywhere -= {entry.hash for entry in page}
+    for own in sorted(anywhere):
+        yield f"the chain does not hold {own}"
+    for seq, own in expected:
+        if seq:
+            found = await queries.audit(after=seq - 1, limit=1)
+            if not found or (found[0].seq, found[0].hash) != (seq, own):
+                yield f"entry {seq} is not {own}"
 
 
 async def _export(queries: "Queries", teller: Teller) -> int:
@@ -155,7 +210,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--after", type=count, default=0, metavar="N", help="only entries with a higher number")
     add("--limit", type=some, default=100, metavar="N", help="at most so many (default: 100)")
     add("--user", metavar="USER", help="only what concerns this user")
-    verb(verbs, "verify", "Check every entry against its hash, its seal, its neighbour and the heads.", lists=True)
+    add = verb(
+        verbs, "verify", "Check every entry against its hash, its seal, its neighbour and the heads.", lists=True
+    )
+    add("--head", action="append", default=[], metavar="HASH", help="the chain must hold this hash, kept elsewhere")
+    add(
+        "--head-file",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the chain must hold every head in this file: as `audit head` prints them, or as servers append them",
+    )
     verb(verbs, "export", "Print every entry as a line of JSON, with its hash and the one before.")
     verb(verbs, "head", "Print the last number and its hash, to be kept where nobody can change it.", lists=True)
     return parser

@@ -4,15 +4,15 @@ Only the earliest moment is kept. A waiting run is a row in the store; here it c
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping
 
 from pollux.core.errors import PolluxError
 from pollux.core.ids import Instant, RunId
 from pollux.core.profile import Profile
+from pollux.engine.logs import log_of
 from pollux.engine.ports import Clock, Drivers
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 PATIENCE = 5.0
 

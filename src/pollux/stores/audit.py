@@ -38,6 +38,8 @@ class Tip:
 
     seq: int = 0
     hash: str = GENESIS
+    lineage: str = ""
+    """Under which name a restored store went on; empty for one that never was."""
 
 
 def chained(facts: Iterable[AuditFact], tip: Tip, key: bytes) -> Iterator[Kept]:
@@ -47,7 +49,7 @@ def chained(facts: Iterable[AuditFact], tip: Tip, key: bytes) -> Iterator[Kept]:
         members |= {"seq": tip.seq + 1, "previous": tip.hash, "input_hash": _input_hash(fact.input, key)}
         own = _hash(members)
         yield Kept(AuditEntry(**members, hash=own), seal_of(own, key))
-        tip = Tip(tip.seq + 1, own)
+        tip = Tip(tip.seq + 1, own, tip.lineage)
 
 
 def entry_of(row: Iterable[Any]) -> AuditEntry:
@@ -66,6 +68,11 @@ def hash_of(entry: AuditEntry) -> str:
 def seal_of(own: str, key: bytes) -> str:
     """The mark that only the holder of the key can put on a hash."""
     return hmac.digest(key, b"pollux.entry:" + own.encode(), "sha256").hex()
+
+
+def digest_of(text: str, key: bytes) -> str:
+    """What stands for a text where nobody without the key may work it out."""
+    return hmac.digest(key, b"pollux.name:" + text.encode("utf-8", "replace"), "sha256").hex()
 
 
 def _told(value: Any) -> Any:

@@ -6,7 +6,6 @@ could tell a chain that was cut short, or a whole database put back to last week
 
 import hmac
 import json
-import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any, cast
 
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant
+from pollux.engine.logs import log_of
 from pollux.stores.audit import Tip
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 @frozen
@@ -25,21 +25,47 @@ class Read:
 
     heads: Sequence[Tip] = ()
     forged: int = 0
+    is_missing: bool = False
+    """There is no such file."""
 
 
 NO_HEADS = Read()
+MOST_TORN = 100
+TAIL = 4096
+"""So many bytes at the end of the file hold the last heads."""
 
 
 class Heads:
     """Appends to and reads one file of heads. Callers hold the store's file lock while they append."""
 
-    def __init__(self, path: Path, key: bytes) -> None:
+    def __init__(self, path: Path, key: bytes, elsewhere: Path | None = None) -> None:
         self._path = path
         self._key = key
+        self._elsewhere = elsewhere
+        self._torn: set[str] = set()
+        """Lines that are not whole, each named once."""
+
+    @property
+    def path(self) -> Path:
+        """Where they are."""
+        return self._path
+
+    def open(self, *, make: bool) -> int | None:
+        """The file, to be told from others. None where there is none, or it cannot be had."""
+        try:
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o600)
+        except OSError as problem:
+            if make:
+                logger.warning("the file of the audit heads could not be made: %s", problem.strerror)
+            return None
+
+    def move_from(self, path: Path) -> None:
+        """Take a file of another name for ours: the store it speaks of was moved here."""
+        path.rename(self._path)
 
     def append(self, tip: Tip, at: Instant) -> None:
         """Add a line and see it on disk. Where that fails the commit stands, and the next head covers it too."""
-        line = json.dumps({"seq": tip.seq, "hash": tip.hash, "at": at, "sig": _signature(tip, self._key)}) + "\n"
+        line = signed_line(tip, at, self._key) + "\n"
         try:
             file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
@@ -57,15 +83,40 @@ class Heads:
         A line that is not whole is passed over: it is what a crash in the middle of a write leaves behind, and whoever
         could garble a line could as well have removed it.
         """
-        if not self._path.exists():
+        try:
+            text = self._path.read_bytes()
+        except FileNotFoundError:
+            return Read(is_missing=True)
+        return self._read(text)
+
+    def newest(self) -> Read:
+        """The last heads of the file, however long it is, and those that are kept elsewhere."""
+        here = self._tail(self._path)
+        there = self._tail(self._elsewhere) if self._elsewhere else NO_HEADS
+        return Read([*here.heads, *there.heads], here.forged + there.forged, here.is_missing)
+
+    def _tail(self, path: Path) -> Read:
+        try:
+            with path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - TAIL))
+                text = file.read()
+        except FileNotFoundError:
+            return Read(is_missing=True)
+        except OSError as problem:
+            logger.warning("the audit heads could not be read: %s", problem.strerror)
             return NO_HEADS
+        return self._read(text.partition(b"\n")[2] if size > TAIL else text)
+
+    def _read(self, text: bytes) -> Read:
         heads: list[Tip] = []
         forged = 0
-        for line in self._path.read_text("utf-8", errors="replace").splitlines():
+        for line in text.decode("utf-8", errors="replace").splitlines():
             try:
                 found = _parsed(line)
             except (ValueError, KeyError, TypeError):
-                if line.strip():
+                if line.strip() and line not in self._torn and len(self._torn) < MOST_TORN:
+                    self._torn.add(line)
                     logger.warning("passed over a line of the audit heads that is not whole")
                 continue
             tip, signature = found
@@ -76,6 +127,12 @@ class Heads:
         return Read(heads, forged)
 
 
+def signed_line(tip: Tip, at: Instant, key: bytes) -> str:
+    """A head as it is kept."""
+    named = {"lineage": tip.lineage} if tip.lineage else {}
+    return json.dumps({"seq": tip.seq, "hash": tip.hash, "at": at, **named, "sig": _signature(tip, key)})
+
+
 def _is_torn(file: int) -> bool:
     size = os.fstat(file).st_size
     return size > 0 and os.pread(file, 1, size - 1) != b"\n"
@@ -83,8 +140,9 @@ def _is_torn(file: int) -> bool:
 
 def _parsed(line: str) -> tuple[Tip, str]:
     members = cast("dict[str, Any]", json.loads(line))
-    return Tip(int(members["seq"]), str(members["hash"])), str(members["sig"])
+    return Tip(int(members["seq"]), str(members["hash"]), str(members.get("lineage", ""))), str(members["sig"])
 
 
 def _signature(tip: Tip, key: bytes) -> str:
-    return hmac.digest(key, f"{tip.seq}:{tip.hash}".encode(), "sha256").hex()
+    named = f"{tip.lineage}:" if tip.lineage else ""
+    return hmac.digest(key, f"{named}{tip.seq}:{tip.hash}".encode(), "sha256").hex()

@@ -22,6 +22,7 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run, RunStatus, evolve
 from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import DayUsage, glance_of
 from pollux.engine.ports import (
     EVERYTHING,
@@ -29,16 +30,17 @@ from pollux.engine.ports import (
     AuditEntry,
     AuditFact,
     AuditFilter,
+    AuditPart,
     AuditReport,
     Change,
     News,
     Recorded,
     RunRow,
 )
-from pollux.stores.audit import Kept, Tip, chained
+from pollux.stores.audit import Kept, Tip, chained, digest_of
 from pollux.stores.glances import LONGEST_PROMPT
 from pollux.stores.heads import NO_HEADS, Heads
-from pollux.stores.verify import Evidence, verify
+from pollux.stores.verify import Evidence, part_of, verify
 from pollux.wire.codec import Erased
 
 
@@ -63,6 +65,7 @@ class MemoryStore:
         self._approvals: dict[ApprovalId, ApprovalRow] = {}
         self._grants: dict[GrantId, Grant] = {}
         self._secrets: dict[tuple[UserId, str], bytes] = {}
+        self._sessions: dict[str, BrowserSession] = {}
         self._audit: list[Kept] = []
         self._unchained: list[AuditFact] = []
         self._drivers: set[str] = set()
@@ -105,13 +108,17 @@ class MemoryStore:
                 self._secrets[user, name] = sealed
         for grant_id in change.revoked:
             self._grants.pop(grant_id, None)
+        if (moment := change.sweep_sessions) is not None:
+            self._sessions = {key: kept for key, kept in self._sessions.items() if kept.expires_at > moment}
+        self._sessions.update((session.id, session) for session in change.sessions)
         if change.audit:
             self._record(change.audit)
 
-    async def run(self, run_id: RunId) -> Run | None:
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run | None:
         run = self._runs.get(run_id)
-        if run:
-            self._is_there(run.thread_id)
+        if run is None or user not in (None, run.user):
+            return None
+        self._is_there(run.thread_id)
         return run
 
     async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
@@ -121,8 +128,9 @@ class MemoryStore:
         self._is_there(run.thread_id)
         return [Recorded(seq, event) for seq, event in enumerate(self._journals[run_id][after:], after + 1)]
 
-    async def thread(self, thread_id: ThreadId) -> Thread | None:
-        return self._threads.get(thread_id)
+    async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread | None:
+        thread = self._threads.get(thread_id)
+        return thread if thread is not None and user in (None, thread.user) else None
 
     async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
         self._is_there(thread_id)
@@ -199,6 +207,13 @@ class MemoryStore:
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         return sorted((user, sealed) for (user, called), sealed in self._secrets.items() if called == name)
 
+    async def session(self, digest: str) -> BrowserSession | None:
+        return next((session for session in self._sessions.values() if session.digest == digest), None)
+
+    async def sessions(self, user: UserId) -> Sequence[BrowserSession]:
+        own = (session for session in self._sessions.values() if session.user == user)
+        return sorted(own, key=lambda session: (session.created_at, session.id), reverse=True)
+
     async def owed(self) -> Sequence[RunRow]:
         return sorted((row for row in self._moving.values() if row.owed), key=_age)
 
@@ -222,7 +237,7 @@ class MemoryStore:
                 self._runs[run_id] = replace(run, messages=(), calls=(), open=(), done=(), compressed=None, page=None)
                 # Nothing is due any more, also where the end of its keeping was.
                 self._put(replace(self._rows[run_id], wake_at=None))
-        kept = (grant for grant in self._grants.values() if grant.scope == "always" or grant.thread_id != thread_id)
+        kept = (grant for grant in self._grants.values() if grant.scope != "session" or grant.thread_id != thread_id)
         self._grants = {grant.id: grant for grant in kept}
 
     async def audit(
@@ -244,6 +259,36 @@ class MemoryStore:
         chain = self._chain()
         heads = self._heads.read() if self._heads else NO_HEADS
         return verify(lambda: chain, self._key, Evidence(heads, highest=len(chain)))
+
+    async def sign_head(self) -> str:
+        # What nobody can put back needs no witness.
+        return ""
+
+    async def verify_part(self, seq: int, own: str, limit: int) -> AuditPart:
+        chain = self._chain()
+        heads = self._heads.newest() if self._heads else NO_HEADS
+        found = chain[max(0, seq - 1) : seq + limit]
+        return part_of(found, Tip(seq, own), limit, self._key, lambda: Evidence(heads, highest=len(chain)))
+
+    async def latest(self, *, is_live: bool) -> Instant:
+        facts = [*(kept.entry.at for kept in self._audit[-1:]), *(fact.at for fact in self._unchained[-1:])]
+        return max([*facts, *(row.updated_at for row in self._rows.values())], default=0.0)
+
+    def digest(self, text: str) -> str:
+        return digest_of(text, self._key)
+
+    async def restored(self) -> str:
+        # What is in this memory was never anywhere else.
+        return ""
+
+    async def begin_lineage(self) -> None:
+        raise StoreError("expected a store that was restored, but this one is only in memory")
+
+    async def trust(self) -> None:
+        pass
+
+    async def open_runs(self) -> Sequence[RunRow]:
+        return sorted((row for row in self._rows.values() if self._runs[row.run_id].is_open), key=_age)
 
     async def workers(self) -> int | None:
         return None

@@ -5,6 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -15,6 +16,7 @@ from pollux.core.ids import Instant, RunId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.thread import ThreadEvent
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import DayUsage
 from pollux.engine.ports import AuditEntry, AuditFilter, Recorded, RunRow
 from pollux.stores import rows
@@ -176,9 +178,10 @@ def wanted(only: AuditFilter) -> Iterable[tuple[str, Any]]:
     yield "at < ?", only.until
 
 
-def run_head(db: Db, run_id: str) -> tuple[str, int] | None:
-    """The run's thread, and how many events it has."""
-    return db.execute("SELECT thread_id, version FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+def run_head(db: Db, run_id: str, user: str | None = None) -> tuple[str, int] | None:
+    """The run's thread, and how many events it has; of this user's run alone, where one is named."""
+    statement = "SELECT thread_id, version FROM runs WHERE run_id = ? AND user = coalesce(?, user)"
+    return db.execute(statement, (run_id, user)).fetchone()
 
 
 def journal(db: Db, run_id: str, thread_id: str, after: int, most: int = ANY) -> list[Recorded]:
@@ -238,6 +241,19 @@ def secrets(db: sqlite3.Connection, name: str) -> list[tuple[UserId, bytes]]:
     return [(UserId(user), sealed) for user, sealed in found]
 
 
+def session(db: Db, digest: str) -> BrowserSession | None:
+    """The session whose cookie has this digest."""
+    statement = f"SELECT {', '.join(rows.SESSION)} FROM sessions WHERE digest = ?"
+    row = db.execute(statement, (digest,)).fetchone()
+    return BrowserSession(*row) if row else None
+
+
+def sessions(db: Db, user: str) -> list[BrowserSession]:
+    """A user's sessions, newest first."""
+    statement = f"SELECT {', '.join(rows.SESSION)} FROM sessions WHERE user = ? ORDER BY created_at DESC, id DESC"
+    return [BrowserSession(*row) for row in db.execute(statement, (user,))]
+
+
 def grants(db: Db, user: str) -> list[Grant]:
     """What a user has granted, oldest first."""
     statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE user = ? ORDER BY granted_at, grant_id"
@@ -255,6 +271,14 @@ def next_wake(db: Db) -> Instant | None:
     return db.execute("SELECT min(wake_at) FROM runs WHERE wake_at IS NOT NULL").fetchone()[0]
 
 
+def latest(db: Db) -> Instant:
+    """The latest moment that was noted."""
+    noted = db.execute("SELECT CAST(value AS REAL) FROM meta WHERE name = 'latest'").fetchone()
+    last = db.execute("SELECT at FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
+    # Somebody may have put there what is no time; the audit names it.
+    return max((row[0] for row in (noted, last) if row and isinstance(row[0], float) and isfinite(row[0])), default=0.0)
+
+
 def versions(db: Db, run_ids: Sequence[RunId]) -> dict[RunId, int]:
     """How many events each of these runs has."""
     statement = "SELECT version FROM runs WHERE run_id = ?"
@@ -265,6 +289,12 @@ def versions(db: Db, run_ids: Sequence[RunId]) -> dict[RunId, int]:
 def chain(db: Db) -> Iterable[Kept]:
     """The whole audit with its seals."""
     return map(rows.kept_of_row, db.execute(f"SELECT {', '.join(rows.AUDIT)}, seal FROM audit ORDER BY seq"))
+
+
+def part(db: Db, seq: int, limit: int) -> list[Kept]:
+    """The entry of this number, and so many after it."""
+    statement = f"SELECT {', '.join(rows.AUDIT)}, seal FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?"
+    return [rows.kept_of_row(row) for row in db.execute(statement, (seq, limit + bool(seq)))]
 
 
 def highest_entry(db: Db) -> int | None:

@@ -14,6 +14,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.policy import Grant
 from pollux.core.run import Compressed, Run
 from pollux.core.thread import Thread
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import Glance, glance_of
 from pollux.engine.ports import NOTHING, ApprovalRow, AuditEntry, Change, RunRow
 from pollux.stores import memory as rules
@@ -40,6 +41,7 @@ LISTED = (*RUN, *GLANCE, "version", "told")
 """What a line in a list is made of. `told` is the version that the glance was taken at."""
 APPROVAL = _names(ApprovalRow)
 AUDIT = _names(AuditEntry)
+SESSION = _names(BrowserSession)
 GRANT = ("grant_id", *_names(Grant)[1:])
 THREAD = ("thread_id", *_names(Thread)[1:])
 
@@ -59,9 +61,15 @@ _MOVE_THREAD = (
 )
 _KEEP_SECRET = "INSERT OR REPLACE INTO secrets (user, name, sealed) VALUES (?, ?, ?)"
 _DROP_SECRET = "DELETE FROM secrets WHERE user = ? AND name = ?"
+_PUT_SESSION = _upsert("sessions", SESSION)
+_SWEEP_SESSIONS = "DELETE FROM sessions WHERE expires_at <= ?"
 # Another value each time: the same one would not be written.
 _TOUCH = "INSERT INTO meta VALUES ('touched', '0') ON CONFLICT (name) DO UPDATE SET value = 1 - value"
-_GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ?"
+NOTE_LATEST = (
+    "INSERT INTO meta VALUES ('latest', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1"
+    " WHERE CAST(?1 AS REAL) > CAST(value AS REAL)"
+)
+_GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ? AND user = coalesce(?, user)"
 _GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
 _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
 _GET_TIP = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
@@ -71,6 +79,7 @@ _glance_values = attrgetter(*GLANCE)
 _approval_values = attrgetter(*APPROVAL)
 _grant_values = attrgetter(*_names(Grant))
 _audit_values = attrgetter(*AUDIT)
+_session_values = attrgetter(*SESSION)
 
 
 class _Standing(NamedTuple):
@@ -122,6 +131,7 @@ def _check_text(change: Change) -> None:
         said.append(change.thread.user + change.thread.title + change.thread.id + change.thread.project)
     said += [grant.tool + grant.subject for grant in change.grants]
     said += [user + name for user, name, _ in change.secrets]
+    said += [session.user for session in change.sessions]
     try:
         "".join(said).encode()
     except UnicodeEncodeError:
@@ -154,15 +164,26 @@ def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     for user, name, sealed in change.secrets:
         statement, values = (_DROP_SECRET, (user, name)) if sealed is None else (_KEEP_SECRET, (user, name, sealed))
         db.execute(statement, values)
+    if change.sweep_sessions is not None:
+        db.execute(_SWEEP_SESSIONS, (change.sweep_sessions,))
+    _put_all(db, _PUT_SESSION, [_session_values(session) for session in change.sessions])
     if change.thread and change.thread.erased and change.thread_events:
         # Here, and not only afterwards: a thread that is marked as erased cannot be found to be erased again.
         drop(db, change.thread.id)
     _put_all(db, _PUT_AUDIT, [(*_audit_values(kept.entry), kept.seal) for kept in entries])
 
 
-def thread_by_id(db: sqlite3.Connection, thread_id: str) -> Thread | None:
-    """The thread with this id."""
-    row = db.execute(_GET_THREAD, (thread_id,)).fetchone()
+def moment_of(change: Change) -> float:
+    """When the change was made; 0 where it does not say."""
+    if change.row:
+        return change.row.updated_at
+    facts = (*change.thread_events[-1:], *change.audit[-1:])
+    return max((fact.at for fact in facts), default=0.0)
+
+
+def thread_by_id(db: sqlite3.Connection, thread_id: str, user: str | None = None) -> Thread | None:
+    """The thread with this id; of this user's alone, where one is named."""
+    row = db.execute(_GET_THREAD, (thread_id, user)).fetchone()
     return thread_of_row(row) if row else None
 
 

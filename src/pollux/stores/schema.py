@@ -157,7 +157,26 @@ FIFTH = Additive(
     )
 )
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH, FIFTH)
+SIXTH = Additive(
+    # For which document and which tool a grant counts, and who made it. Older ones say nothing of it, and are void.
+    f"ALTER TABLE grants ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
+    for column in ("document", "definition", "by")
+)
+
+SEVENTH = Additive((
+    # Browsers that are signed in. Of the secret in a browser's cookie only a keyed digest is here.
+    """
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY, user TEXT NOT NULL, digest TEXT NOT NULL, made_by TEXT NOT NULL, mark TEXT NOT NULL,
+        rights TEXT NOT NULL, created_at REAL NOT NULL, expires_at REAL NOT NULL, ended_at REAL
+    ) WITHOUT ROWID
+    """,
+    "CREATE UNIQUE INDEX sessions_by_digest ON sessions (digest)",
+    "CREATE INDEX sessions_of_user ON sessions (user, created_at, id)",
+    "CREATE INDEX sessions_by_end ON sessions (expires_at)",
+))  # fmt: skip
+
+MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 

@@ -19,6 +19,7 @@ from pollux.core.messages import Message
 from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import DayUsage
 from pollux.engine.ports import (
     ANYTHING,
@@ -27,30 +28,38 @@ from pollux.engine.ports import (
     AuditEntry,
     AuditFact,
     AuditFilter,
+    AuditPart,
     AuditReport,
     Change,
     News,
     Recorded,
     RunRow,
 )
-from pollux.stores import reading, rows
+from pollux.stores import lineage, reading, rows
+from pollux.stores.audit import Tip, digest_of
 from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
 from pollux.stores.filelock import FileLock
 from pollux.stores.glances import UNSURE
-from pollux.stores.heads import NO_HEADS, Heads
+from pollux.stores.heads import NO_HEADS, Heads, Read, signed_line
+from pollux.stores.marks import check_place, mark, marks_of, places
 from pollux.stores.reading import AuditPage, Page, Readers
 from pollux.stores.schema import SETTINGS, know_key, lost_triggers, migrate
-from pollux.stores.verify import Evidence, verify
+from pollux.stores.verify import Evidence, part_of, verify
 from pollux.stores.writer import Writer, checkpoint
 from pollux.wire.codec import Codec
 
 POLL_SECONDS = 0.05
 ERASURE_TRIES = 200
+LATEST_SECONDS = 1.0
+"""How much later than the last moment that is noted a commit must be to note its own."""
 SHORT = 64
 """So many rows are read and decoded at once in the calling thread: well under a millisecond."""
 LIGHT = 1 << 18
 """And so many bytes of what was said."""
+
+_LAST = "SELECT seq, hash, at, (SELECT value FROM meta WHERE name = 'adoptions') FROM audit ORDER BY seq DESC LIMIT 1"
+_STILL_THERE = "SELECT (SELECT hash FROM audit WHERE seq = ?), (SELECT value FROM meta WHERE name = 'restored')"
 
 T = TypeVar("T")
 Db = sqlite3.Connection
@@ -59,23 +68,31 @@ Db = sqlite3.Connection
 class SqliteStore:
     """Remembers in one SQLite file.
 
-    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended.
+    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended, and
+    `elsewhere` where others keep them.
     """
 
     is_instant = False
     airwaves = None
     kind = "sqlite"
 
-    def __init__(self, path: Path | str, *, key: bytes, heads: Path | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, key: bytes, heads: Path | None = None, elsewhere: Path | None = None
+    ) -> None:
         self._path = Path(path)
         self._key = key
         self._codec = Codec(key)
-        self._heads = Heads(heads, key) if heads else None
+        self._heads = Heads(heads, key, elsewhere) if heads else None
         self._drivers = Drivers(Path(f"{path}.drivers"))
         self._readers = Readers(self._path)
         self._writer: Writer[rows.Prepared] | None = None
         self._process = 0
         self._owes_head = False
+        self._doubt = ""
+        self._place = ""
+        self._noted = 0.0
+        self._reached = Tip()
+        """The last entry that this process has written."""
         self._seen_version: int | None = None
         self._foreign_changes = 0
 
@@ -106,15 +123,20 @@ class SqliteStore:
         self._drivers.close()
 
     async def commit(self, change: Change) -> None:
+        if self._doubt and not change.adopts and (why := await self.restored()):
+            raise lineage.refusal(why)
         prepared = rows.prepare(change, self._codec)
         await self._opened().write(prepared, sum(len(body) for _, _, body in prepared.contents))
 
-    async def run(self, run_id: RunId) -> Run | None:
-        journal = await self.journal(run_id)
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run | None:
+        journal = await self._journal(run_id, 0, user)
         return fold(record.event for record in journal) if journal else None
 
     async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
-        found = self._read(lambda db: reading.run_head(db, run_id))
+        return await self._journal(run_id, after)
+
+    async def _journal(self, run_id: RunId, after: int, user: UserId | None = None) -> Sequence[Recorded]:
+        found = self._read(lambda db: reading.run_head(db, run_id, user))
         if found is None:
             return ()
         thread_id, version = found
@@ -122,8 +144,8 @@ class SqliteStore:
             lambda db, most: reading.journal(db, run_id, thread_id, after, most), is_short=version - after <= SHORT
         )
 
-    async def thread(self, thread_id: ThreadId) -> Thread | None:
-        return self._read(lambda db: rows.thread_by_id(db, thread_id))
+    async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread | None:
+        return self._read(lambda db: rows.thread_by_id(db, thread_id, user))
 
     async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
         # One event may hold a whole imported conversation.
@@ -205,6 +227,12 @@ class SqliteStore:
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         return await self._reading(lambda db: reading.secrets(db, name), is_short=False)
 
+    async def session(self, digest: str) -> BrowserSession | None:
+        return self._read(lambda db: reading.session(db, digest))
+
+    async def sessions(self, user: UserId) -> Sequence[BrowserSession]:
+        return self._read(lambda db: reading.sessions(db, user))
+
     async def owed(self) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "owed = 1"))
 
@@ -215,6 +243,8 @@ class SqliteStore:
         return self._read(reading.next_wake)
 
     async def erase(self, thread_id: ThreadId) -> None:
+        if self._doubt and (why := await self.restored()):
+            raise lineage.refusal(why)
         await self._opened().call(lambda db: drop_content(db, thread_id))
         # The words are still in the log. While a reader needs it, others may write between our tries.
         for _ in range(ERASURE_TRIES):
@@ -239,6 +269,35 @@ class SqliteStore:
 
     async def verify_audit(self) -> AuditReport:
         return await self._reading(self._verify, is_short=False)
+
+    async def sign_head(self) -> str:
+        tip, at = self._read(self._end)
+        return "" if self._doubt or not tip.seq else signed_line(tip, at, self._key)
+
+    async def verify_part(self, seq: int, own: str, limit: int) -> AuditPart:
+        return await self._reading(lambda db: self._verify_part(db, Tip(seq, own), limit), is_short=False)
+
+    async def latest(self, *, is_live: bool) -> Instant:
+        return self._read(reading.latest)
+
+    def digest(self, text: str) -> str:
+        return digest_of(text, self._key)
+
+    async def restored(self) -> str:
+        if self._doubt:
+            # Another process may have adopted it since.
+            await self._opened().call(self._judge)
+        return self._doubt
+
+    async def begin_lineage(self) -> None:
+        await self._opened().call(self._begin_lineage)
+
+    async def trust(self) -> None:
+        await self._opened().call(self._trust)
+
+    async def open_runs(self) -> Sequence[RunRow]:
+        ended = "status NOT IN ('completed', 'failed', 'cancelled')"
+        return await self._reading(lambda db: reading.run_rows(db, ended), is_short=False)
 
     async def workers(self) -> int | None:
         return None
@@ -266,7 +325,12 @@ class SqliteStore:
     def _connect_writer(self) -> Db:
         try:
             # Made here, so that nobody else can read it even for a moment.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                self._place = lineage.place_of(file)
+            finally:
+                # Before the connection is there: whoever closes a file gives up every lock that they have on it.
+                os.close(file)
         except OSError as problem:
             raise StoreError(
                 f"expected to open the store {self._path}, found: {problem.strerror}. Check its directory and rights"
@@ -277,23 +341,58 @@ class SqliteStore:
                 db.execute(setting)
             migrate(db, self._path)
             know_key(db, self._path, self._key)
+            self._judge(db)
         except BaseException:
             db.close()
             raise
         return db
 
     def _write(self, db: Db, prepared: rows.Prepared) -> None:
+        if not prepared.change.adopts:
+            self._check_still_there(db)
         rows.write(db, prepared, self._key)
+        at = rows.moment_of(prepared.change)
+        if at >= self._noted + LATEST_SECONDS:
+            # No commit is spared a page for a mark that is a second old.
+            db.execute(rows.NOTE_LATEST, (str(at),))
+            self._noted = at
         if prepared.change.audit:
             self._owes_head = True
 
+    def _check_still_there(self, db: Db) -> None:
+        """See that nobody has put the file back while we had it open, or found out that it was."""
+        own, why = db.execute(_STILL_THERE, (self._reached.seq,)).fetchone()
+        if why or (self._reached.seq and own != self._reached.hash):
+            self._doubt = why or lineage.PUT_BACK
+            raise lineage.refusal(self._doubt)
+
+    def _judge(self, db: Db) -> None:
+        """See whether this is the store that was here last, and note where it lies if nobody has."""
+        self._doubt = check_place(db, self._place, heads=self._heads, key=self._key)
+
+    def _begin_lineage(self, db: Db) -> None:
+        before, tip = marks_of(db).get("adoptions"), rows.tip_of(db)
+        mark(db, restored=self._doubt, adoptions=lineage.adopted(before, tip, self._key, self._heads))
+
+    def _trust(self, db: Db) -> None:
+        mark(db, restored=None, place=places(self._place, self._heads, make=True))
+        self._judge(db)
+
     def _sign(self, db: Db) -> None:
         """Append a head for what was just committed."""
-        if self._owes_head and self._heads:
-            last = db.execute("SELECT at FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
-            if last:
-                self._heads.append(rows.tip_of(db), last[0])
+        if self._owes_head:
+            self._reached, at = self._end(db)
+            if self._heads and self._reached.seq:
+                self._heads.append(self._reached, at)
         self._owes_head = False
+
+    def _end(self, db: Db) -> tuple[Tip, Instant]:
+        """The chain's end, under the name by which it goes on, and when it was written."""
+        last = db.execute(_LAST).fetchone()
+        if last is None:
+            return Tip(), 0.0
+        seq, own, at, adoptions = last
+        return Tip(seq, own, lineage.lineage_of(adoptions, self._key).name if adoptions else ""), at
 
     def _look(self, db: Db) -> None:
         """Count a change that another connection made. On the writer's own connection, our commits do not count."""
@@ -333,7 +432,20 @@ class SqliteStore:
         heads = self._heads.read() if self._heads else NO_HEADS
         db.execute("BEGIN")
         try:
-            evidence = Evidence(heads, reading.highest_entry(db), lost_triggers(db))
+            evidence = self._evidence(db, heads)
             return reading.leniently(db, lambda: verify(lambda: reading.chain(db), self._key, evidence))
         finally:
             db.execute("ROLLBACK")
+
+    def _verify_part(self, db: Db, begin: Tip, limit: int) -> AuditPart:
+        heads = self._heads.newest() if self._heads else NO_HEADS
+        db.execute("BEGIN")
+        try:
+            found = reading.leniently(db, lambda: reading.part(db, begin.seq, limit))
+            return part_of(found, begin, limit, self._key, lambda: self._evidence(db, heads))
+        finally:
+            db.execute("ROLLBACK")
+
+    def _evidence(self, db: Db, heads: Read) -> Evidence:
+        ancestry = lineage.lineage_of(marks_of(db).get("adoptions"), self._key)
+        return Evidence(heads, reading.highest_entry(db), lost_triggers(db), ancestry, self._doubt)

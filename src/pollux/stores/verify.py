@@ -7,6 +7,8 @@
     truncate      the last entries are gone, while the database remembers having given their numbers
     roll back     a head was signed for a longer chain, or for another entry, than the database now holds
     drop trigger  what refuses changes of the table is gone or altered
+    lost heads    the file of signed heads is missing although there are entries
+    restored      the heads are not those that the store had, and nobody has adopted it
     forge         entries hang together, but were never sealed with the key; or a head bears a wrong signature
 
 What cannot be told: an entry replaced under its old hash looks like one that was updated; whoever also resets the
@@ -21,9 +23,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pollux.core.frozen import frozen
-from pollux.engine.ports import AuditReport
+from pollux.engine.ports import AuditPart, AuditReport
 from pollux.stores.audit import GENESIS, Kept, Tip, hash_of, seal_of
 from pollux.stores.heads import NO_HEADS, Read
+from pollux.stores.lineage import ELSEWHERE, ROOT, Lineage
 
 Signed = dict[int, set[str]]
 """The hashes that heads were signed for, by number: more than one only after a roll back."""
@@ -37,13 +40,17 @@ class Evidence:
     highest: int | None = None
     """The highest number that was ever given, where the store remembers."""
     lost_triggers: Sequence[str] = ()
+    lineage: Lineage = ROOT
+    restored: str = ""
+    """Why the store is in doubt, if it is."""
 
 
 def verify(read: Callable[[], Iterable[Kept]], key: bytes, evidence: Evidence) -> AuditReport:
     """Check every entry against its hash, its seal, its neighbour and the heads."""
     signed: Signed = {}
     for head in evidence.heads.heads:
-        signed.setdefault(head.seq, set()).add(head.hash)
+        if evidence.lineage.holds(head):
+            signed.setdefault(head.seq, set()).add(head.hash)
     tip = Tip()
     is_sound = True
     for kept in read():
@@ -53,8 +60,42 @@ def verify(read: Callable[[], Iterable[Kept]], key: bytes, evidence: Evidence) -
     if not is_sound:
         # Only now is the whole chain held in memory: to tell what happened one must look both ways.
         problems += _named(sorted(read(), key=lambda kept: kept.entry.seq), key, signed)
-    problems += _at_the_end(_last(read, tip, is_sound), evidence, signed)
+    last = _last(read, tip, is_sound)
+    problems += _at_the_end(last, evidence, signed)
+    if not problems and last and evidence.restored not in ("", ELSEWHERE):
+        problems.append(f"restored: {evidence.restored}")
     return AuditReport(not problems, tip.seq, tip.hash, tuple(problems))
+
+
+def walked(rows: Iterable[Kept], tip: Tip, key: bytes) -> Tip | None:
+    """Where the chain is after these entries. None where one of them does not fit."""
+    for kept in rows:
+        if not _is_next(kept, tip, key, {}):
+            return None
+        tip = Tip(kept.entry.seq, kept.entry.hash)
+    return tip
+
+
+def is_end(tip: Tip, evidence: Evidence) -> bool:
+    """Whether nothing speaks against this being the last entry."""
+    signed = {head.seq: {head.hash} for head in evidence.heads.heads if evidence.lineage.holds(head)}
+    known = signed.get(tip.seq, {tip.hash})
+    return known == {tip.hash} and not (
+        evidence.restored not in ("", ELSEWHERE) or [*_around(evidence)] or [*_at_the_end(tip.seq, evidence, signed)]
+    )
+
+
+def part_of(rows: Sequence[Kept], begin: Tip, limit: int, key: bytes, evidence: Callable[[], Evidence]) -> AuditPart:
+    """What these entries say: up to `limit` after the first, which is the one before them."""
+    before, after = (rows[:1], rows[1:]) if begin.seq else ((), rows)
+    tip = walked(after, begin, key)
+    if tip is None or (
+        begin.seq and [(kept.entry.seq, kept.entry.hash) for kept in before] != [(begin.seq, begin.hash)]
+    ):
+        return AuditPart(begin.seq, begin.hash, is_sound=False)
+    if len(after) == limit:
+        return AuditPart(tip.seq, tip.hash)
+    return AuditPart(tip.seq, tip.hash, is_sound=is_end(tip, evidence()), is_last=True)
 
 
 def _is_next(kept: Kept, tip: Tip, key: bytes, signed: Signed) -> bool:
@@ -83,6 +124,10 @@ def _around(evidence: Evidence) -> Iterable[str]:
         yield f"drop trigger: {name} is gone or was altered"
     if evidence.heads.forged:
         yield f"forge: {evidence.heads.forged} heads bear a wrong signature"
+    if evidence.lineage.forged:
+        yield f"forge: {evidence.lineage.forged} adoptions bear a wrong signature"
+    if any(evidence.lineage.holds(head) is None for head in evidence.heads.heads):
+        yield "roll back: heads were signed after an adoption that the database does not remember"
 
 
 def _last(read: Callable[[], Iterable[Kept]], tip: Tip, is_sound: bool) -> int:
@@ -91,6 +136,8 @@ def _last(read: Callable[[], Iterable[Kept]], tip: Tip, is_sound: bool) -> int:
 
 def _at_the_end(last: int, evidence: Evidence, signed: Signed) -> Iterable[str]:
     reached = max(signed, default=0)
+    if evidence.heads.is_missing and last:
+        yield f"lost heads: there are {last} entries, but the file of signed heads is missing"
     if evidence.highest is not None and evidence.highest > last:
         yield f"truncate: {_entries(last + 1, evidence.highest)} are missing at the end"
     elif reached > last:

@@ -6,7 +6,6 @@ itself fails, everybody in it is told and nothing is acknowledged.
 """
 
 import asyncio
-import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -17,10 +16,11 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Literal, TypeVar
 
 from pollux.core.errors import PolluxError, StoreError
+from pollux.engine.logs import log_of
 from pollux.stores.filelock import FileLock
 from pollux.stores.troubles import breaks_the_connection, explained, is_the_worlds
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LARGEST_GROUP = 256
 LOG_BYTES = 4 * 1024 * 1024

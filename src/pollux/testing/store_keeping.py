@@ -32,6 +32,7 @@ from pollux.testing.store_lab import (
     EVERY_THREAD_EVENT,
     NOON,
     Story,
+    browser_session,
     grant,
     thread_change,
 )
@@ -251,6 +252,28 @@ class Keeping(StoreFixtures):
         await store.drop_secret(ADA, "google")
         assert await store.secret(ADA, "google") is None
         assert await store.secret(BOB, "google") == b"other"
+
+    async def test_a_browsers_session_is_found_by_its_digest_and_listed_for_its_user_alone(self, store: Store):
+        first = browser_session("1", created_at=NOON)
+        second = browser_session("2", created_at=NOON + 1)
+        other = browser_session("3", user=BOB)
+        await store.commit(Change(sessions=(first, second, other)))
+        assert await store.session(first.digest) == first
+        assert await store.session("nothing") is None
+        assert list(await store.sessions(ADA)) == [second, first]
+        ended = replace(first, ended_at=NOON + 2)
+        await store.commit(Change(sessions=(ended,)))
+        assert await store.session(first.digest) == ended
+        assert list(await store.sessions(ADA)) == [second, ended]
+        assert list(await store.sessions(BOB)) == [other]
+
+    async def test_sessions_that_have_expired_are_swept_and_no_others(self, store: Store):
+        over, open_ = browser_session("1", expires_at=NOON + 10), browser_session("2", expires_at=NOON + 10.5)
+        await store.commit(Change(sessions=(over, open_)))
+        fresh = browser_session("3", expires_at=NOON + 99)
+        await store.commit(Change(sessions=(fresh,), sweep_sessions=NOON + 10))
+        assert await store.session(over.digest) is None
+        assert {session.id for session in await store.sessions(ADA)} == {open_.id, fresh.id}
 
     async def test_a_thread_remembers_which_tools_have_spoken_in_it(self, store: Store):
         story = await Story("1").start(store)

@@ -26,6 +26,7 @@ from pollux.core.events import (
     RunClaimed,
     RunCompleted,
     RunFailed,
+    RunRestored,
     RunStarted,
     TimeReached,
     ToolObserved,
@@ -60,6 +61,7 @@ from pollux.core.thread import (
     step_thread,
 )
 from pollux.core.tools import ToolSpec
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.ledger import change_of
 from pollux.engine.ports import Change, Store
 
@@ -265,6 +267,13 @@ def grant(name: str, *, owner: UserId = ADA, thread_id: ThreadId | None = None) 
     return Grant(GrantId(f"gnt_{name}"), owner, "send_mail", f"{name}@example.org", scope, NOON, thread_id)
 
 
+def browser_session(
+    name: str, *, user: UserId = ADA, created_at: float = NOON, expires_at: float = NOON + 3600
+) -> BrowserSession:
+    """A browser that somebody signed in with a token."""
+    return BrowserSession(f"ses_{name}", user, f"digest-{name}", "token", "mark", "user", created_at, expires_at)
+
+
 # One sample of every event, with every field set to something that is not its default.
 
 _CALL = ToolCall("c1", "send_mail", {"to": ["bob@example.org"], "n": 1.5, "deep": {"é": None}}, minted=True)
@@ -377,6 +386,7 @@ EVERY_EVENT: tuple[Event, ...] = (
     ),
     TimeReached(at=NOON + 0.25),
     CancelRequested(by="ada", reason="superseded", at=NOON),
+    RunRestored(by="ada", at=NOON),
     RunCompleted(at=NOON),
     RunFailed(code="loop_limit", message="the run reached its limit", at=NOON),
     RunCancelled(at=NOON),

@@ -1,6 +1,7 @@
 """The store suite's third part: erasure, audit, drivers, and several objects on one place."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from pollux.testing.store_lab import (
     BOB,
     NOON,
     Story,
+    browser_session,
     grant,
     tell_all,
     thread_change,
@@ -53,6 +55,16 @@ class Lasting(StoreFixtures):
         after = await store.verify_audit()
         assert after.valid
         assert after.head == before.head
+
+    async def test_a_session_that_one_process_ends_has_ended_for_every_other_at_once(
+        self, store: Store, another: Store
+    ):
+        session = browser_session("1")
+        await store.commit(Change(sessions=(session,)))
+        assert await another.session(session.digest) == session
+        ended = replace(session, ended_at=NOON + 5)
+        await another.commit(Change(sessions=(ended,)))
+        assert await store.session(session.digest) == ended
 
     async def test_erasing_again_does_no_harm(self, store: Store):
         story = Story("1")

@@ -9,7 +9,6 @@ back; for whatever else, a sweep of runs that are owed and have no job.
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from time import monotonic
@@ -23,6 +22,7 @@ from pollux.dispatch.queue import statements
 from pollux.dispatch.queue.link import Link, Statement, parameters_of
 from pollux.dispatch.queue.schema import install
 from pollux.dispatch.queue.tending import Tending
+from pollux.engine.logs import log_of
 from pollux.engine.ports import Change, Clock, Drivers
 from pollux.wire.versions import VERSION
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pollux.dispatch.queue.jobs import Taken
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 T = TypeVar("T")
 

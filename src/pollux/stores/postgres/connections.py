@@ -31,9 +31,12 @@ WORK_SECONDS = 60.0
 class Connections:
     """Up to `most` of them, each in a thread, for any number of tasks of one loop."""
 
-    def __init__(self, address: Address, *, most: int, prepare: bool) -> None:
+    def __init__(
+        self, address: Address, *, most: int, prepare: bool, on_new: Callable[[Db], None] | None = None
+    ) -> None:
         self._address = address
         self._most = most
+        self._on_new = on_new
         # A pooler between us and the server may give each transaction another session, without our statements.
         self._prepare_threshold = 5 if prepare else None
         self._free = asyncio.Semaphore(most)
@@ -105,7 +108,14 @@ class Connections:
         try:
             return self._idle.pop(), True
         except IndexError:
-            return connect(self._address, prepare_threshold=self._prepare_threshold), False
+            db = connect(self._address, prepare_threshold=self._prepare_threshold)
+        try:
+            if self._on_new:
+                self._on_new(db)
+        except psycopg.Error as problem:
+            db.close()
+            raise explained(problem, self._address) from problem
+        return db, False
 
     def _give_back(self, db: Db) -> None:
         # Whatever stopped in the middle is not worth saving.

@@ -13,7 +13,7 @@ from pollux.stores.glances import USED_BY_MODEL
 from pollux.stores.postgres.rows import columns
 from pollux.stores.postgres.scopes import Row, Statement
 from pollux.stores.reading import wanted
-from pollux.stores.rows import AUDIT, GRANT, LISTED, THREAD, run_stream, thread_stream
+from pollux.stores.rows import AUDIT, GRANT, LISTED, SESSION, THREAD, run_stream, thread_stream
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 
@@ -45,12 +45,21 @@ class Page:
         ).encode(), (self.user, *page.values, limit)
 
 
-def journal(run_id: str, after: int) -> Statement:
-    """A run's events with a higher number, each with the run's thread."""
+END = (
+    b"SELECT seq, hash, (SELECT at FROM pollux.audit ORDER BY seq DESC LIMIT 1),"
+    b" (SELECT value FROM pollux.meta WHERE name = 'adoptions') FROM pollux.audit_head"
+)
+LATEST = (
+    b"SELECT extract(epoch FROM clock_timestamp())::float8, (SELECT at FROM pollux.audit ORDER BY seq DESC LIMIT 1)"
+)
+
+
+def journal(run_id: str, after: int, user: str | None = None) -> Statement:
+    """A run's events with a higher number, each with the run's thread; of this user's run alone, where one is named."""
     return (
         b"SELECT thread_id, seq, kind, v, facts FROM pollux.runs JOIN pollux.events ON stream = %s"
-        b" WHERE run_id = %s AND seq > %s ORDER BY seq",
-        (run_stream(run_id), run_id, after),
+        b' WHERE run_id = %s AND "user" = coalesce(%s, "user") AND seq > %s ORDER BY seq',
+        (run_stream(run_id), run_id, user, after),
     )
 
 
@@ -94,8 +103,10 @@ def message(body: bytes | None) -> Message:
     return decode_message(body)
 
 
-def thread(thread_id: str) -> Statement:
-    return f"SELECT {columns(THREAD)} FROM pollux.threads WHERE thread_id = %s".encode(), (thread_id,)
+def thread(thread_id: str, user: str | None = None) -> Statement:
+    """The thread with this id; of this user's alone, where one is named."""
+    statement = f'SELECT {columns(THREAD)} FROM pollux.threads WHERE thread_id = %s AND "user" = coalesce(%s, "user")'
+    return statement.encode(), (thread_id, user)
 
 
 def run_rows(condition: str, *values: str) -> Statement:
@@ -149,3 +160,7 @@ NEXT_WAKE = b"SELECT min(wake_at) FROM pollux.runs WHERE wake_at IS NOT NULL"
 VERSIONS = b"SELECT run_id, version FROM pollux.runs WHERE run_id = ANY(%s)"
 SECRET = b'SELECT sealed FROM pollux.secrets WHERE "user" = %s AND name = %s'
 SECRETS = b'SELECT "user", sealed FROM pollux.secrets WHERE name = %s ORDER BY "user"'
+SESSION_BY_DIGEST = f"SELECT {columns(SESSION)} FROM pollux.sessions WHERE digest = %s".encode()
+SESSIONS = (
+    f'SELECT {columns(SESSION)} FROM pollux.sessions WHERE "user" = %s ORDER BY created_at DESC, id DESC'
+).encode()

@@ -17,12 +17,12 @@ from pollux.stores.audit import Kept, Tip
 from pollux.stores.postgres.erasure import DROP
 from pollux.stores.postgres.scopes import Statement
 from pollux.stores.postgres.troubles import check_text
-from pollux.stores.rows import APPROVAL, AUDIT, GLANCE, GRANT, LISTED, RUN, THREAD, Prepared, beside
+from pollux.stores.rows import APPROVAL, AUDIT, GLANCE, GRANT, LISTED, RUN, SESSION, THREAD, Prepared, beside
 from pollux.wire.codec import to_json
 
 _ARRAYS = {
     "at": "float8", "requested_at": "float8", "expires_at": "float8", "granted_at": "float8", "started_at": "float8",
-    "ended_at": "float8", "seq": "int8", "v": "int8", "body": "bytea",
+    "ended_at": "float8", "created_at": "float8", "seq": "int8", "v": "int8", "body": "bytea",
 }  # fmt: skip
 """The types of columns that hold no text."""
 
@@ -59,6 +59,8 @@ _KEEP_SECRET = (
     b' ON CONFLICT ("user", name) DO UPDATE SET sealed = excluded.sealed'
 )
 _DROP_SECRET = b'DELETE FROM pollux.secrets WHERE "user" = %s AND name = %s'
+_PUT_SESSIONS = _upsert("sessions", SESSION)
+_SWEEP_SESSIONS = b"DELETE FROM pollux.sessions WHERE expires_at <= %s"
 _NEW_RUN = f"INSERT INTO pollux.runs ({columns(LISTED)}) VALUES ({_marks(LISTED)})".encode()
 _MOVED = ("status", "updated_at", "epoch", "driver", "tokens", "owed", "wake_at", *GLANCE, "version", "told")
 _MOVE_RUN = f"UPDATE pollux.runs SET ({columns(_MOVED)}) = ROW ({_marks(_MOVED)}) WHERE run_id = %s".encode()
@@ -75,6 +77,7 @@ _run_values = attrgetter(*RUN)
 _approval_values = attrgetter(*APPROVAL)
 _grant_values = attrgetter(*(field.name for field in fields(Grant)))
 _audit_values = attrgetter(*AUDIT)
+_session_values = attrgetter(*SESSION)
 _fact_values = attrgetter(*(field.name for field in fields(AuditFact)))
 
 
@@ -93,6 +96,7 @@ def check_texts(change: Change) -> None:
         (_approval_values, change.approvals),
         (_grant_values, change.grants),
         (_fact_values, change.audit),
+        (_session_values, change.sessions),
     ):
         for thing in things:
             said += values(thing)
@@ -122,6 +126,9 @@ def written(
         yield _REVOKE, (list(change.revoked),)
     for user, name, sealed in change.secrets:
         yield (_DROP_SECRET, (user, name)) if sealed is None else (_KEEP_SECRET, (user, name, sealed))
+    if change.sweep_sessions is not None:
+        yield _SWEEP_SESSIONS, (change.sweep_sessions,)
+    yield from _many(_PUT_SESSIONS, list({each.id: _session_values(each) for each in change.sessions}.values()))
     if change.thread and change.thread.erased and change.thread_events:
         # Here, and not only afterwards: a thread that is marked as erased cannot be found to be erased again.
         for statement in DROP:
@@ -132,9 +139,9 @@ def written(
         yield _MOVE_HEAD, (tip.seq, tip.hash)
 
 
-def tip_after(entries: Sequence[Kept]) -> Tip:
+def tip_after(entries: Sequence[Kept], lineage: str = "") -> Tip:
     """Where the chain ends with these."""
-    return Tip(entries[-1].entry.seq, entries[-1].entry.hash)
+    return Tip(entries[-1].entry.seq, entries[-1].entry.hash, lineage)
 
 
 def _many(statement: bytes, rows: Sequence[tuple[Any, ...]]) -> Iterable[Statement]:

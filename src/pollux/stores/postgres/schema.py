@@ -111,15 +111,16 @@ _TABLES = (
 
 _SCOPE = "(SELECT current_setting('pollux.scope', true))"
 _OWNER = "(SELECT current_setting('pollux.user', true))"
-OWNED = ("threads", "runs", "approvals", "grants", "secrets", "audit")
+_FIRST_OWNED = ("threads", "runs", "approvals", "grants", "secrets", "audit")
+OWNED = (*_FIRST_OWNED, "sessions")
 """Tables whose rows each have a user."""
 INNER = ("events", "content", "messages")
 """Tables that only the engine reads: whose they are is known by their threads and runs."""
 
 
-def _walls() -> Sequence[str]:
-    rules = dict.fromkeys(OWNED, f"{_SCOPE} = 'engine' OR ({_SCOPE} = 'user' AND \"user\" = {_OWNER})")
-    rules |= dict.fromkeys(INNER, f"{_SCOPE} = 'engine'")
+def _walls(owned: Sequence[str], inner: Sequence[str] = ()) -> Sequence[str]:
+    rules = dict.fromkeys(owned, f"{_SCOPE} = 'engine' OR ({_SCOPE} = 'user' AND \"user\" = {_OWNER})")
+    rules |= dict.fromkeys(inner, f"{_SCOPE} = 'engine'")
     return [
         statement
         for table, rule in rules.items()
@@ -172,7 +173,36 @@ _GLANCES = Additive((
     """,
 ))  # fmt: skip
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*_TABLES, *_walls(), *_GUARDS), _GLANCES)
+_GRANTS = Additive((
+    # For which document and which tool a grant counts, and who made it. Older ones say nothing of it, and are void.
+    """
+    ALTER TABLE pollux.grants
+        ADD COLUMN document text NOT NULL DEFAULT '', ADD COLUMN definition text NOT NULL DEFAULT '',
+        ADD COLUMN "by" text NOT NULL DEFAULT ''
+    """,
+))  # fmt: skip
+
+_SESSIONS = Additive((
+    # Browsers that are signed in. Of the secret in a browser's cookie only a keyed digest is here.
+    f"""
+    CREATE TABLE pollux.sessions (
+        id {_ID} PRIMARY KEY, "user" {_ID} NOT NULL, digest {_ID} NOT NULL, made_by text NOT NULL, mark text NOT NULL,
+        rights text NOT NULL, created_at double precision NOT NULL, expires_at double precision NOT NULL,
+        ended_at double precision
+    )
+    """,
+    "CREATE UNIQUE INDEX sessions_by_digest ON pollux.sessions (digest)",
+    'CREATE INDEX sessions_of_user ON pollux.sessions ("user", created_at, id)',
+    "CREATE INDEX sessions_by_end ON pollux.sessions (expires_at)",
+    *_walls(("sessions",)),
+))  # fmt: skip
+
+MIGRATIONS: Sequence[Sequence[str]] = (
+    (*_TABLES, *_walls(_FIRST_OWNED, INNER), *_GUARDS),
+    _GLANCES,
+    _GRANTS,
+    _SESSIONS,
+)
 """Statements by version: the first brings an empty database to version 1, and so on."""
 
 

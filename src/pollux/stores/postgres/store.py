@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
 
-from pollux.core.errors import StoreError
+from pollux.core.errors import StoreError, StoreRestored
 from pollux.core.events import Event
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.machine import fold
@@ -25,23 +25,27 @@ from pollux.core.redact import Secret
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
+from pollux.engine.browser_session import BrowserSession
 from pollux.engine.glance import DayUsage
 from pollux.engine.ports import (
     EVERYTHING,
+    NOTHING,
     ApprovalRow,
     AuditEntry,
     AuditFact,
     AuditFilter,
+    AuditPart,
     AuditReport,
     Change,
     News,
     Recorded,
     RunRow,
 )
-from pollux.stores.audit import entry_of
+from pollux.stores.audit import Tip, digest_of, entry_of
 from pollux.stores.glances import BEGINNING, UNSURE, beginning_of
-from pollux.stores.heads import Heads
-from pollux.stores.postgres import erasure, listening, reading, verifying
+from pollux.stores.heads import NO_HEADS, Heads, signed_line
+from pollux.stores.lineage import PUT_BACK, lineage_of, refusal
+from pollux.stores.postgres import erasure, listening, place, reading, verifying
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Connections
 from pollux.stores.postgres.listening import Line
@@ -67,7 +71,8 @@ _SERVER = b"SELECT getdatabaseencoding(), rolsuper OR rolbypassrls FROM pg_roles
 class PostgresStore:
     """Remembers in a PostgreSQL database.
 
-    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended.
+    `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended, and
+    `elsewhere` where others keep them.
     `listen_url` is a direct address, where `url` goes through a pooler. `beside` adds to the transaction of each
     change.
     """
@@ -81,6 +86,7 @@ class PostgresStore:
         *,
         key: bytes,
         heads: Path | None = None,
+        elsewhere: Path | None = None,
         listen_url: Secret | str | None = None,
         connections: int = 10,
         beside: Beside | None = None,
@@ -90,13 +96,17 @@ class PostgresStore:
         self._is_pooled = listen_url is not None
         self._key = key
         self._codec = Codec(key)
-        self._heads = Heads(heads, key) if heads else None
+        self._heads = Heads(heads, key, elsewhere) if heads else None
         self._most = connections
         self._beside = beside
         self._process = 0
         self._connections: Connections | None = None
         self._line: Line | None = None
         self._signing: Signing | None = None
+        self._doubt = ""
+        self._is_prepared = False
+        self._reached = 0
+        """The last entry of the audit that this process has written."""
 
     @property
     def airwaves(self) -> Airwaves:
@@ -106,7 +116,10 @@ class PostgresStore:
         if self._connections and self._process == os.getpid():
             return
         self._process = os.getpid()
-        self._connections = Connections(self._address, most=self._most, prepare=not self._is_pooled)
+        self._is_prepared = False
+        self._connections = Connections(
+            self._address, most=self._most, prepare=not self._is_pooled, on_new=self._recognise
+        )
         self._signing = Signing(self._heads) if self._heads else None
         try:
             if not await self._connections.work(self._look) or self._is_pooled:
@@ -128,6 +141,7 @@ class PostgresStore:
             await line.close()
 
     async def commit(self, change: Change) -> None:
+        await self._check_trusted(change)
         check_texts(change)
         prepared = prepare(change, self._codec)
         connections, line = self._opened()
@@ -137,16 +151,19 @@ class PostgresStore:
         except Unsettled as problem:
             raise unsettled(self._address) from problem
 
-    async def run(self, run_id: RunId) -> Run | None:
-        journal = await self.journal(run_id)
+    async def run(self, run_id: RunId, user: UserId | None = None) -> Run | None:
+        journal = await self._journal(run_id, 0, user)
         return fold(record.event for record in journal) if journal else None
 
     async def journal(self, run_id: RunId, after: int = 0) -> Sequence[Recorded]:
-        events = await self._events(reading.journal(run_id, after))
+        return await self._journal(run_id, after)
+
+    async def _journal(self, run_id: RunId, after: int, user: UserId | None = None) -> Sequence[Recorded]:
+        events = await self._events(reading.journal(run_id, after, user))
         return [Recorded(seq, cast("Event", event)) for seq, event in events]
 
-    async def thread(self, thread_id: ThreadId) -> Thread | None:
-        found = await self._ask(reading.thread(thread_id))
+    async def thread(self, thread_id: ThreadId, user: UserId | None = None) -> Thread | None:
+        found = await self._ask(reading.thread(thread_id, user))
         return thread_of_row(found[0]) if found else None
 
     async def thread_journal(self, thread_id: ThreadId) -> Sequence[ThreadEvent]:
@@ -230,6 +247,13 @@ class PostgresStore:
     async def secrets(self, name: str) -> Sequence[tuple[UserId, bytes]]:
         return [(UserId(user), sealed) for user, sealed in await self._ask((reading.SECRETS, (name,)))]
 
+    async def session(self, digest: str) -> BrowserSession | None:
+        found = await self._ask((reading.SESSION_BY_DIGEST, (digest,)))
+        return BrowserSession(*found[0]) if found else None
+
+    async def sessions(self, user: UserId) -> Sequence[BrowserSession]:
+        return [BrowserSession(*row) for row in await self._ask((reading.SESSIONS, (user,)), user=user)]
+
     async def owed(self) -> Sequence[RunRow]:
         return [run_of_row(row) for row in await self._ask(reading.run_rows("owed"))]
 
@@ -241,6 +265,7 @@ class PostgresStore:
         return moment
 
     async def erase(self, thread_id: ThreadId) -> None:
+        await self._check_trusted()
         check_text(thread_id)
         await self._opened()[0].work(lambda db: erasure.drop_content(db, thread_id))
 
@@ -259,7 +284,48 @@ class PostgresStore:
 
     async def verify_audit(self) -> AuditReport:
         self._opened()
-        return await asyncio.to_thread(verifying.report, self._address, self._key, self._heads)
+        return await asyncio.to_thread(verifying.report, self._address, self._key, self._heads, self._doubt)
+
+    async def sign_head(self) -> str:
+        [(seq, own, at, adoptions)] = await self._ask((reading.END, ()))
+        if self._doubt or not seq:
+            return ""
+        tip = Tip(seq, own, lineage_of(adoptions, self._key).name)
+        if self._signing:
+            # This host knows then what the others have written: it notices when that is lost.
+            await asyncio.to_thread(self._signing.sign, tip, at)
+        return signed_line(tip, at, self._key)
+
+    async def verify_part(self, seq: int, own: str, limit: int) -> AuditPart:
+        heads, restored = self._heads.newest() if self._heads else NO_HEADS, self._doubt
+        return await self._opened()[0].work(
+            lambda db: verifying.part(db, Tip(seq, own), limit, self._key, heads, restored)
+        )
+
+    async def latest(self, *, is_live: bool) -> Instant:
+        [(here, noted)] = await self._ask((reading.LATEST, ()))
+        return max(here if is_live else 0.0, noted or 0.0)
+
+    def digest(self, text: str) -> str:
+        return digest_of(text, self._key)
+
+    async def restored(self) -> str:
+        if self._doubt:
+            # Another process may have adopted it since.
+            await self._opened()[0].work(self._judge)
+        return self._doubt
+
+    async def begin_lineage(self) -> None:
+        await self._opened()[0].work(lambda db: place.begin_lineage(db, self._doubt, heads=self._heads, key=self._key))
+
+    async def trust(self) -> None:
+        connections, _ = self._opened()
+        await connections.work(place.trust)
+        await connections.work(self._judge)
+
+    async def open_runs(self) -> Sequence[RunRow]:
+        open_ones = reading.run_rows("status NOT IN ('completed', 'failed', 'cancelled')")
+        return [run_of_row(row) for row in await self._ask(open_ones)]
 
     async def workers(self) -> int | None:
         if not await self._ask((reading.HAS_WORKERS, ())):
@@ -307,11 +373,33 @@ class PostgresStore:
         """Bring the database up to date."""
         migrate(db, self._address)
         know_key(db, self._address, self._key)
+        self._is_prepared = True
+        self._judge(db)
+
+    def _judge(self, db: Db) -> None:
+        """See whether this is the database that was here last."""
+        self._doubt = place.check_place(db, heads=self._heads, key=self._key)
+
+    def _recognise(self, db: Db) -> None:
+        """A new connection, after a restart for one, may lead to a database that was put back meanwhile."""
+        if self._is_prepared:
+            self._judge(db)
+
+    async def _check_trusted(self, change: Change = NOTHING) -> None:
+        if self._doubt and not change.adopts and (why := await self.restored()):
+            raise refusal(why)
 
     def _write(self, db: Db, prepared: Prepared, told: str | None) -> None:
-        written = write(db, prepared, key=self._key, told=told, beside=self._beside)
-        if self._signing and written.tip:
-            self._signing.sign(written.tip, written.at)
+        reached = self._reached
+        try:
+            written = write(db, prepared, key=self._key, told=told, beside=self._beside, reached=reached)
+        except StoreRestored:
+            self._doubt = self._doubt or PUT_BACK
+            raise
+        if written.tip:
+            self._reached = max(self._reached, written.tip.seq)
+            if self._signing:
+                self._signing.sign(written.tip, written.at)
 
     async def _events(self, question: Statement) -> list[tuple[int, Event | ThreadEvent]]:
         journal = await self._ask(question)

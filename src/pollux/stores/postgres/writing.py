@@ -17,6 +17,7 @@ from pollux.core.frozen import frozen
 from pollux.engine.ports import Change
 from pollux.stores import memory as rules
 from pollux.stores.audit import Kept, Tip, chained
+from pollux.stores.lineage import PUT_BACK, lineage_of, refusal
 from pollux.stores.postgres import rows
 from pollux.stores.postgres.news import CHANNEL
 from pollux.stores.postgres.scopes import Db, Statement
@@ -40,7 +41,10 @@ _SETTINGS = (
 )
 _LOCK_THREAD = b"SELECT thread_id, version, head, open_run, erased FROM pollux.threads WHERE thread_id = %s FOR UPDATE"
 _LOCK_RUN = b"SELECT version FROM pollux.runs WHERE run_id = %s FOR UPDATE"
-_LOCK_HEAD = b"SELECT seq, hash FROM pollux.audit_head FOR UPDATE"
+_LOCK_HEAD = (
+    b"SELECT seq, hash, (SELECT value FROM pollux.meta WHERE name = 'adoptions'),"
+    b" (SELECT value FROM pollux.meta WHERE name = 'restored') FROM pollux.audit_head FOR UPDATE"
+)
 # After COMMIT, in a transaction of its own: inside, every commit would wait for the disk of the one before.
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', %s)".encode()
 
@@ -70,10 +74,15 @@ class _Found(NamedTuple):
     events: int
     is_known: bool
     tip: Tip
+    restored: str = ""
 
 
-def write(db: Db, prepared: Prepared, *, key: bytes, told: str | None, beside: Beside | None = None) -> Written:
+def write(
+    db: Db, prepared: Prepared, *, key: bytes, told: str | None, beside: Beside | None = None, reached: int = 0
+) -> Written:
     """Write a prepared change, and tell `told` to those who listen. A change of no run is no news.
+
+    The audit must hold entry `reached`, which this process has written.
 
     Raises:
         Conflict, ThreadBusy: it does not fit what is stored.
@@ -83,7 +92,7 @@ def write(db: Db, prepared: Prepared, *, key: bytes, told: str | None, beside: B
     tries = 0
     while True:
         try:
-            return _attempt(db, prepared, key, told, beside)
+            return _attempt(db, prepared, key, told, beside, reached)
         except NOT_WRITTEN as problem:
             db.execute(b"ROLLBACK")
             tries += 1
@@ -98,15 +107,18 @@ def _given_up(problem: psycopg.Error) -> PolluxError:
     return StoreError("expected to be alone with the run, but others were in the way each time. Try again")
 
 
-def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: Beside | None) -> Written:
+def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: Beside | None, reached: int) -> Written:
     change = prepared.change
     is_sent = False
     entries: list[Kept] = []
+    lineage = ""
     ended: psycopg.Cursor[tuple[Any, ...]] | None = None
     try:
         with db.pipeline() as pipeline:
-            found = _lock(db, pipeline, change)
+            found = _lock(db, pipeline, change, key)
+            _check_still_there(found, change, reached)
             rules.check(change, events=found.events, thread=found.thread)
+            lineage = found.tip.lineage
             entries += chained(change.audit, found.tip, key)
             statements = rows.written(prepared, stored=found.thread, is_known=found.is_known, entries=entries)
             if beside:
@@ -131,10 +143,17 @@ def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: B
     if ended.statusmessage != "COMMIT":
         # What PostgreSQL answers to the COMMIT of a transaction that had failed.
         raise StoreError("expected the database to commit, but it rolled back. Try again")
-    return _to_sign(entries)
+    return _to_sign(entries, lineage)
 
 
-def _lock(db: Db, pipeline: Pipeline, change: Change) -> _Found:
+def _check_still_there(found: _Found, change: Change, reached: int) -> None:
+    """See that nobody has put the database back meanwhile: what has an effect is in the audit first."""
+    why = found.restored or (PUT_BACK if found.tip.seq < reached else "")
+    if change.audit and not change.adopts and why:
+        raise refusal(why)
+
+
+def _lock(db: Db, pipeline: Pipeline, change: Change, key: bytes) -> _Found:
     thread_id = rules.thread_of(change)
     thread = run = head = None
     db.execute(_BEGIN)
@@ -150,10 +169,10 @@ def _lock(db: Db, pipeline: Pipeline, change: Change) -> _Found:
     stored = thread.fetchone() if thread else None
     known = run.fetchone() if run else None
     end = head.fetchone() if head else None
-    return _Found(
-        _Standing(*stored) if stored else None, known[0] if known else 0, known is not None, Tip(*end) if end else Tip()
-    )
+    tip = Tip(end[0], end[1], lineage_of(end[2], key).name) if end else Tip()
+    why = end[3] or "" if end else ""
+    return _Found(_Standing(*stored) if stored else None, known[0] if known else 0, known is not None, tip, why)
 
 
-def _to_sign(entries: Sequence[Kept]) -> Written:
-    return Written(rows.tip_after(entries), entries[-1].entry.at) if entries else Written()
+def _to_sign(entries: Sequence[Kept], lineage: str) -> Written:
+    return Written(rows.tip_after(entries, lineage), entries[-1].entry.at) if entries else Written()

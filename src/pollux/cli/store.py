@@ -1,0 +1,158 @@
+"""`pollux store`: whether the store is the one that was here last, and how to go on with one that was restored."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pollux.cli.kept import Teller, command, complete, heard, settings_of, verb
+from pollux.config import ConfigError
+
+if TYPE_CHECKING:
+    from pollux.config import Settings
+    from pollux.core.run import Action
+    from pollux.engine.adoption import Doubtful, Fate
+    from pollux.engine.ports import Store
+
+EXAMPLES = """\
+examples:
+  pollux store status
+  pollux store adopt --dry-run
+  pollux store adopt --yes
+
+exit codes: 0; 1 error, also when the store was restored and nobody has adopted it; 2 usage
+"""
+FATES: dict["Fate", str] = {
+    "asked": "still waits for approval; its question says that it may have been done",
+    "looked_up": "its tool looks whether it was done, before anything else",
+    "unknown": "gets an unknown outcome: resolve it with `pollux actions settle`",
+    "child": "goes on in its own run",
+    "page": "waits for its page",
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; the result is the exit code."""
+    arguments = _parser().parse_args(argv)
+    settings = settings_of(arguments)
+    teller = Teller(settings)
+    if arguments.verb == "status":
+        return complete(_status(settings, arguments, teller))
+    return complete(_adopt(settings, arguments, teller))
+
+
+async def _status(settings: "Settings", arguments: argparse.Namespace, teller: Teller) -> int:
+    store = await _opened(settings)
+    try:
+        why, last = await store.restored(), await store.audit(newest_first=True, limit=1)
+    finally:
+        await store.close()
+    seq, head = (last[0].seq, last[0].hash) if last else (0, "")
+    if arguments.json:
+        teller.document({"kind": store.kind, "restored": bool(why), "reason": why, "entries": seq, "head": head})
+    else:
+        teller.lines([f"{store.kind}, {seq} audit entries", f"restored: {why}" if why else "trusted: runs are driven"])
+    if why:
+        teller.talk("nothing runs until `pollux store adopt`")
+    return 1 if why else 0
+
+
+async def _adopt(settings: "Settings", arguments: argparse.Namespace, teller: Teller) -> int:
+    from pollux.engine.adoption import adopt, doubtful
+    from pollux.engine.system import SystemClock
+
+    store = await _opened(settings)
+    try:
+        why = await store.restored()
+        if not why:
+            teller.talk("the store is the one that was here last: there is nothing to adopt")
+            return 0
+        runs = await doubtful(store)
+        if arguments.json:
+            teller.document({"reason": why, "runs": [_document(each) for each in runs]})
+        else:
+            teller.lines([f"restored: {why}", *_lines(runs, teller)])
+        if arguments.dry_run:
+            return 0
+        if not (arguments.yes or await _is_confirmed()):
+            teller.talk("nothing was changed")
+            return 1
+        count = await adopt(store, by=_account(), at=SystemClock().now())
+        teller.talk(
+            f"adopted, with {count} open runs. They resume with the next `pollux serve` or worker, and ask first"
+        )
+        return 0
+    finally:
+        await store.close()
+
+
+async def _opened(settings: "Settings") -> "Store":
+    from pollux.bootstrap import open_store
+
+    store = open_store(settings)
+    with heard():
+        await store.open()
+    return store
+
+
+async def _is_confirmed() -> bool:
+    from pollux.cli.asking import ask_line, forget_typed, has_terminal
+
+    if not has_terminal():
+        raise ConfigError("adopting a store needs a person, or --yes. See what it does with --dry-run", code="usage")
+    forget_typed()
+    answer = await ask_line("adopt this store? [y]es / [N]o > ")
+    return (answer or "").strip().lower() in ("y", "yes")
+
+
+def _account() -> str:
+    """Who is at it, as the system knows them."""
+    import os
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+def _lines(runs: "Sequence[Doubtful]", teller: Teller) -> list[str]:
+    if not runs:
+        return ["no run was open when the backup was taken"]
+    lines: list[str] = []
+    for each in runs:
+        run = each.run
+        lines.append(f"{run.id}  {run.status}, for {teller.line(run.user)}: asks before each action from now on")
+        lines += [f"    {action.id}  {_what(action, teller)}: {FATES[fate]}" for action, fate in each.actions]
+    return lines
+
+
+def _what(action: "Action", teller: Teller) -> str:
+    to = f" to {teller.line(', '.join(action.subjects), 120)}" if action.subjects else ""
+    return f"{teller.line(action.tool)} ({action.repeat}){to}"
+
+
+def _document(each: "Doubtful") -> dict[str, Any]:
+    run = each.run
+    return {
+        "runId": run.id,
+        "user": run.user,
+        "status": run.status,
+        "actions": [
+            {"id": action.id, "tool": action.tool, "repeat": action.repeat, "subjects": action.subjects, "fate": fate}
+            for action, fate in each.actions
+        ],
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser, verbs = command("store", "The store: whether it was restored, and how to go on with it then.", EXAMPLES)
+    verb(verbs, "status", "Show whether the store may drive runs.", lists=True)
+    add = verb(
+        verbs,
+        "adopt",
+        "Go on with a store that was restored from a backup or copied. Shows what could be repeated first.",
+        lists=True,
+    )
+    add("--dry-run", action="store_true", help="show what would happen, and change nothing")
+    add("--yes", action="store_true", help="do not ask")
+    return parser
