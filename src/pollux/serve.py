@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from pollux.asgi import static
 from pollux.asgi.auth import Authority, Verifier
 from pollux.asgi.budget import Budget
-from pollux.asgi.credentials import Credentials, authority_of, secrets_of
+from pollux.asgi.credentials import Credentials, authority_of, is_secure, secrets_of
 from pollux.asgi.door import LOOPBACK, Door, Pages, Rate, public
 from pollux.asgi.endpoint import Call, Endpoint, nothing_there, routes_of
 from pollux.asgi.listening import is_loopback, listening
@@ -93,15 +93,18 @@ async def running_app(
     known = secrets_of(settings, credentials)
     async with _verifier(settings) as jwt:
         # Before the engine: every key there is has been made by the time anything is written.
-        authority = authority_of(settings, credentials.tokens, jwt=jwt)
+        seal_keys(settings)
         documents = _documents(settings)
         async with running_service(settings, known, stands_in=True, documents=documents) as service:
+            # A site of our own is there for its pages.
+            has_pages = service.serves_pages or site is not None
+            authority = authority_of(settings, credentials, service.store, jwt=jwt, pages=has_pages)
             app = application(
                 settings,
                 service.engine,
                 authority,
                 google=service.google,
-                page=page_of(settings, service, authority),
+                page=page_of(settings, service, authority) if has_pages else None,
                 runbooks=runbooks_of(settings, service.engine, documents) if documents else None,
                 site=site,
                 assets=assets,
@@ -136,8 +139,8 @@ def page_of(settings: Settings, service: Service, authority: Authority) -> PageD
         service.page_origins,
         service.page_profiles,
         {name: tool.spec for name, tool in service.actions.items()},
-        budget_of(settings, service.engine),
-        is_secure(settings),
+        budget=budget_of(settings, service.engine, has_visitors=True),
+        secure_cookies=is_secure(settings),
     )
     return PageDoor(runtime, JayActions(service.registry, service.controls))
 
@@ -163,10 +166,10 @@ def application(
         google=google,
         kept=frozenset(runbooks.runbooks.profiles) if runbooks else frozenset(),
         keepers=runbooks.users if runbooks else frozenset(),
+        unedited=frozenset(runbooks.runbooks.profiles) if runbooks and not runbooks.editable else frozenset(),
     )
     routes = routes_of((*http_table.ENDPOINTS, DOCUMENT), runtime)
-    if page is not None:
-        routes += page_table.routes(page)
+    routes += page_table.routes(page) if page else page_table.closed_routes()
     if runbooks is not None:
         from pollux.runbooks.http import table as runbook_table
 
@@ -179,24 +182,26 @@ def application(
         authority=authority,
         rate=Rate(per_minute=settings.requests_per_minute, burst=settings.burst, now=time.monotonic),
         # Who calls a site's action is found out there: its own pages have no token.
-        is_public=public(PUBLIC | site.paths if site else PUBLIC, JAY),
+        is_public=public(_public_paths(site, has_pages=page is not None), JAY),
         hosts=hosts_of(settings),
         public_url=settings.public_url,
         explain=lambda problem: as_it_is(engine, problem),
-        pages=Pages(page.runtime.origins, page_table.is_open) if page else Pages(),
+        # Without a page's door, what a site's owner is told of a missing origin is still true.
+        pages=Pages(page.runtime.origins if page else frozenset(), page_table.is_open),
         proxies=frozenset(name.strip("[]") for name in settings.trusted_proxies),
         beside=dict.fromkeys(static.PATHS, static.Assets(assets)),
     )
 
 
-def is_secure(settings: Settings) -> bool:
-    """Whether browsers know us by https: cookies are kept to it then."""
-    return (settings.public_url or "").startswith("https:")
+def _public_paths(site: Site | None, *, has_pages: bool) -> frozenset[str]:
+    """Where anybody may ask. Without pages, anybody is told that there are none."""
+    paths = PUBLIC | site.paths if site else PUBLIC
+    return paths if has_pages else paths | page_table.PATHS
 
 
-def budget_of(settings: Settings, engine: Engine) -> Budget | None:
-    """What users may spend here; None where nothing was said of it."""
-    if settings.tokens_per_day is None and settings.visitor_tokens_per_day is None:
+def budget_of(settings: Settings, engine: Engine, *, has_visitors: bool = False) -> Budget | None:
+    """What users may spend here; None for no bound. Visitors always have one: anybody who opens a page is one."""
+    if settings.tokens_per_day is None and not has_visitors:
         return None
     return Budget(engine, tokens_per_day=settings.tokens_per_day, for_strangers=settings.visitor_tokens_per_day)
 

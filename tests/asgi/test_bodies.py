@@ -2,9 +2,11 @@
 
 import json
 import math
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import example, given
@@ -13,7 +15,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive
 from tests.http.junk import BODIES, VALUES, nested
 
-from pollux.asgi.bodies import DEEPEST, LARGEST_BODY, parsed, query_of, read_body, shaped
+from pollux.asgi.bodies import DEEPEST, LARGEST_BODY, MOST_VALUES, fields_of, parsed, read_body, shaped
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
 
@@ -102,6 +104,32 @@ def test_a_value_has_the_shape_or_is_refused(value: Any):
         assert isinstance(shaped(value, Shape), Shape)
 
 
+def test_many_values_are_refused_and_as_many_signs_within_texts_are_not():
+    texts = json.dumps({"text": ',[{":\\"' * 60_000, "more": ["a,b"] * 1_000}).encode()
+    assert parsed(texts)["more"][0] == "a,b"
+    for many in (b"[" + b"0," * MOST_VALUES + b"0]", b"[" + b"[]," * MOST_VALUES + b"0]", b"[" * 900_000):
+        with pytest.raises(ValidationError, match="more than 100000 values"):
+            parsed(many)
+
+
+def test_a_number_of_endless_length_is_refused_and_digits_within_a_text_are_not():
+    digits = "1" * 40_000
+    assert parsed(json.dumps({"text": digits}).encode()) == {"text": digits}
+    with pytest.raises(ValidationError, match="number is too long"):
+        parsed(f'{{"text": "{digits}", "n": {digits}}}'.encode())
+
+
+NEVER_CLOSED = [b'["' + b'\\"' * 500_000, b'[",' * 300_000, b'"\\' * 500_000, b"," * 400_000 + b'"\\']
+
+
+@pytest.mark.parametrize("body", NEVER_CLOSED, ids=["escapes", "quotes", "both", "the end"])
+def test_texts_that_are_never_closed_are_looked_through_once(body: bytes):
+    began = time.thread_time()
+    with pytest.raises(ValidationError):
+        parsed(body)
+    assert time.thread_time() - began < 1
+
+
 def test_a_refusal_names_the_member():
     with pytest.raises(ValidationError, match=r"Expected `int`, got `str` - at `\$.count`"):
         shaped({"name": "a", "count": "1"}, Shape)
@@ -112,13 +140,13 @@ def test_a_refusal_names_the_member():
 @given(st.lists(st.tuples(st.sampled_from(["name", "count", "x"]), st.text())))
 def test_a_query_has_the_shape_or_is_refused(pairs: list[tuple[str, str]]):
     with suppress(ValidationError):
-        assert is_clean(query_of(pairs, Shape).name)
+        assert is_clean(fields_of(urlencode(pairs, errors="surrogatepass").encode(), Shape, what="the query").name)
 
 
 def test_numbers_in_a_query_are_read_from_text_and_a_name_counts_once():
-    assert query_of([("name", "a"), ("count", "3")], Shape) == Shape("a", 3)
-    with pytest.raises(ValidationError, match="'name' twice"):
-        query_of([("name", "a"), ("name", "a")], Shape)
+    assert fields_of(b"name=a&count=3", Shape, what="the query") == Shape("a", 3)
+    with pytest.raises(ValidationError, match="the form names 'name' twice"):
+        fields_of(b"name=a&name=a", Shape, what="the form")
 
 
 def said(*messages: Message) -> Receive:

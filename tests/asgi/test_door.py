@@ -5,15 +5,17 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from starlette.datastructures import Headers
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pollux.asgi.auth import Authority
-from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE, Cookies
+from pollux.asgi.cookies import CSRF_HEADER, SESSION_COOKIE
 from pollux.asgi.door import HEADERS, LOOPBACK, Door, Rate, check_place, identity_of, is_same_origin
 from pollux.asgi.errors import HttpError
+from pollux.asgi.sessions import Sessions
 from pollux.core.errors import AuthError
 from pollux.core.ids import UserId
 from pollux.core.redact import Secret
+from pollux.stores.memory import MemoryStore
 
 HERE = "127.0.0.1:8642"
 TOKEN = "token-of-ada-0123456789"
@@ -147,11 +149,23 @@ class Inside:
         await send({"type": "http.response.body", "body": b"{}"})
 
 
-def door(inside: Inside, *, burst: int = 100, now: Callable[[], float] = lambda: 0.0) -> Door:
-    cookies = Cookies(b"k" * 32, now=lambda: 1000.0)
-    authority = Authority([(UserId("ada"), Secret(TOKEN))], cookies=cookies)
+def authority() -> Authority:
+    sessions = Sessions(MemoryStore(), b"k" * 32, now=lambda: 1000.0)
+    return Authority([(UserId("ada"), Secret(TOKEN))], sessions=sessions)
+
+
+def door(
+    inside: ASGIApp,
+    *,
+    burst: int = 100,
+    now: Callable[[], float] = lambda: 0.0,
+    knows: Authority | None = None,
+) -> Door:
     return Door(
-        inside, authority=authority, rate=Rate(per_minute=60, burst=burst, now=now), is_public={"/open"}.__contains__
+        inside,
+        authority=knows or authority(),
+        rate=Rate(per_minute=60, burst=burst, now=now),
+        is_public={"/open"}.__contains__,
     )
 
 
@@ -207,11 +221,13 @@ async def test_the_place_is_looked_at_before_the_credential():
 
 
 async def test_a_cookie_opens_what_only_reads_and_needs_its_proof_for_the_rest():
-    inside, cookies = Inside(), Cookies(b"k" * 32, now=lambda: 1000.0)
-    front = door(inside)
-    authority_mark = (await Authority([(UserId("ada"), Secret(TOKEN))], cookies=cookies).of_token(TOKEN)).mark
-    value, session = cookies.sealed(UserId("ada"), authority_mark)
-    cookie = f"{SESSION_COOKIE}={value}"
+    inside, store = Inside(), MemoryStore()
+    await store.open()
+    known = Authority([(UserId("ada"), Secret(TOKEN))], sessions=Sessions(store, b"k" * 32, now=lambda: 1000.0))
+    mark = (await known.of_account(TOKEN)).mark
+    set_cookie, session = await known.sessions.open(UserId("ada"), mark, made_by="token")
+    front, cookie = door(inside, knows=known), set_cookie.partition(";")[0]
+    assert cookie.startswith(f"{SESSION_COOKIE}=")
     answers = {
         (method, csrf): (await ask(front, method=method, cookie=cookie, **({CSRF_HEADER: csrf} if csrf else {})))[0]
         for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "BREW", "post", "get")
@@ -262,3 +278,25 @@ async def test_a_websocket_is_closed_unheard():
 def test_a_request_that_never_came_through_the_door_has_no_identity():
     with pytest.raises(AuthError):
         identity_of({"type": "http"})
+
+
+async def test_a_stream_is_over_when_the_session_that_opened_it_is(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pollux.asgi.door.LOOK_SECONDS", 0.0)
+    store = MemoryStore()
+    await store.open()
+    known = Authority([(UserId("ada"), Secret(TOKEN))], sessions=Sessions(store, b"k" * 32, now=lambda: 1000.0))
+    mark = (await known.of_account(TOKEN)).mark
+    set_cookie, session = await known.sessions.open(UserId("ada"), mark, made_by="token")
+
+    async def streaming(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(4):
+            await send({"type": "http.response.body", "body": b"%d" % number, "more_body": True})
+            if number == 1:
+                await known.sessions.end(UserId("ada"), session.record.id)
+        await send({"type": "http.response.body", "body": b"end", "more_body": False})
+
+    _, _, by_cookie = await ask(door(streaming, knows=known), cookie=set_cookie.partition(";")[0])
+    assert by_cookie == b"01"
+    _, _, by_token = await ask(door(streaming, knows=known), authorization=f"Bearer {TOKEN}")
+    assert by_token == b"0123end"

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect
+from tests.http.browsing import opens_link
 from tests.http.site import TOKENS, Person
 from tests.web.bundles import WEB, built
 from tests.web.shared_browser import PATIENT
@@ -77,7 +78,7 @@ class Lab:
             desk = Desk(page, self.url)
             _listen(desk)
             if name:
-                await page.goto(f"{self.url}/login?token={TOKENS[name]}")
+                await opens_link(page, self.url, TOKENS[name])
                 await expect(page.locator("main h1").first).to_be_visible(timeout=PATIENT)
             yield desk
             assert desk.troubles == []

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Route, expect
 from tests.console.lab import PATIENT, Desk, Lab, lab
-from tests.http.browsing import needs_chromium
+from tests.http.browsing import needs_chromium, opens_link
 from tests.http.site import TOKENS
 from tests.web.bundles import needs_web
 from tests.web.shared_browser import in_browser
@@ -89,13 +89,27 @@ async def test_who_signs_in_again_finds_what_they_were_about_to_say(place: Lab):
         desk.troubles.clear()
 
 
+async def test_a_session_that_is_revoked_in_one_browser_is_over_in_the_other(place: Lab):
+    async with place.desk() as desk, place.desk() as other:
+        await desk.open("settings")
+        rows = desk.page.get_by_role("region", name="Sessions").get_by_role("row")
+        await expect(rows.filter(has_text="This browser")).to_have_count(1, timeout=PATIENT)
+        # The newest is the first.
+        await rows.nth(1).get_by_role("button", name="Revoke").click()
+        await expect(desk.page.get_by_text("Session revoked.")).to_be_visible(timeout=PATIENT)
+        assert await desk.problems() == []
+        await other.page.reload()
+        await expect(other.page.get_by_role("heading", name="Sign in to Pollux")).to_be_visible(timeout=PATIENT)
+        other.troubles.clear()
+
+
 async def test_a_tab_never_says_that_somebody_is_signed_in_who_is_not(place: Lab):
     approval = await place.asks("secret@example.com")
     async with place.desk() as desk:
         await desk.open(f"approvals/{approval}")
         await desk.sees("secret@example.com")
         other = await desk.page.context.new_page()
-        await other.goto(f"{place.url}/login?token={TOKENS['bob']}")
+        await opens_link(other, place.url, TOKENS["bob"])
         await expect(desk.page.get_by_text("Signed in as bob")).to_be_visible(timeout=PATIENT)
         await desk.sees("Nothing waits for you.")
         await expect(desk.page.locator("main")).not_to_contain_text("secret@example.com")
@@ -111,7 +125,7 @@ async def test_who_signed_in_anew_in_another_tab_goes_on_in_this_one(place: Lab)
         await desk.page.get_by_role("button", name="Reject", exact=True).click()
         await desk.page.get_by_label("Why not?").fill("he has it already")
         other = await desk.page.context.new_page()
-        await other.goto(f"{place.url}/login?token={TOKENS['ada']}")
+        await opens_link(other, place.url, TOKENS["ada"])
         await expect(other.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
         await desk.page.get_by_role("button", name="Reject", exact=True).click()
         await desk.sees("Rejected. Nothing was done.")

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Route, expect
 from tests.console.lab import CONFIG, MAIL, PATIENT, Desk, Lab, lab
 from tests.console.line import line_to
-from tests.http.browsing import needs_chromium
+from tests.http.browsing import needs_chromium, opens_link
 from tests.http.site import TOKENS
 from tests.runbooks.http.site import begun, ended
 from tests.runbooks.lab import block, document, script
@@ -145,7 +145,7 @@ async def test_a_line_that_was_cut_is_taken_up_where_it_broke(place: Lab):
     run = await place.ada.run(MAIL.format("cut@example.com"))
     async with line_to(place.url) as line, place.desk(name="") as desk:
         desk.url = line.url
-        await desk.page.goto(f"{line.url}/login?token={TOKENS['ada']}")
+        await opens_link(desk.page, line.url, TOKENS["ada"])
         await desk.open(f"runs/{run['runId']}")
         await expect(_events(desk)).to_have_count(5, timeout=PATIENT)
         await line.cut()

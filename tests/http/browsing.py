@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 from aiohttp import web
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -62,3 +62,10 @@ async def elsewhere() -> AsyncGenerator[Elsewhere]:
         yield Elsewhere(runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+async def opens_link(page: Page, url: str, token: str) -> None:
+    """As a person with a login link does: open it, and say that it is their own."""
+    await page.goto(f"{url}/login?token={token}")
+    await page.get_by_role("button", name="Sign in as").click()
+    await page.wait_for_url(f"{url}/console**")

@@ -15,15 +15,16 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlencode
 
 import aiohttp
 from tests.http.conform import check_answer, check_line
 
 from pollux.asgi.auth import Authority
-from pollux.asgi.credentials import authority_of
+from pollux.asgi.credentials import Credentials, authority_of
 from pollux.asgi.listening import Listening, listening
 from pollux.bootstrap import Fixed, make_engine, seal_keys
 from pollux.config import Settings, read_settings
@@ -142,6 +143,7 @@ class Site:
     engine: Engine
     http: aiohttp.ClientSession
     server: Listening
+    store: Store = field(default_factory=MemoryStore)
 
     def person(self, name: str = "") -> Person:
         """Somebody by name, or whoever has this token."""
@@ -167,6 +169,16 @@ def settings_in(path: Path, environ: Mapping[str, str] | None = None, **changes:
     return replace(read_settings(given, cwd=path), port=0, **changes)
 
 
+def form(**fields: str) -> bytes:
+    """Fields as a browser sends them from a page."""
+    return urlencode(fields).encode()
+
+
+def known(tokens: Mapping[str, str]) -> Credentials:
+    """These named tokens, and nothing else."""
+    return Credentials(tuple((UserId(name), Secret(token)) for name, token in tokens.items()))
+
+
 @asynccontextmanager
 async def site(
     path: Path,
@@ -184,16 +196,14 @@ async def site(
     offered = list(tools)
     names = tuple(tool.spec.name for tool in offered)
     profiles = profiles or {"default": Profile(tools=names, limits=Limits(model_calls=3))}
-    engine = make_engine(
-        store or MemoryStore(), Fixed(provider), tools=offered, profiles=profiles, rules=rules, clock=clock
-    )
-    tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
+    store = store or MemoryStore()
+    engine = make_engine(store, Fixed(provider), tools=offered, profiles=profiles, rules=rules, clock=clock)
     async with engine, aiohttp.ClientSession() as http:
-        authority = authority_of(settings, tokens)
+        authority = authority_of(settings, known(TOKENS), store)
         page = page_door(settings, engine, authority, tools=offered) if "page" in profiles else None
         app = application(settings, engine, authority, page=page)
         async with listening(app, settings) as server:
-            yield Site(server.url, engine, http, server)
+            yield Site(server.url, engine, http, server, store)
             await engine.close()
             # Hung up first: the server then has nobody left to wait for.
             await http.close()
@@ -218,7 +228,7 @@ def page_door(
         seal_keys(settings),
         frozenset(origins),
         actions=actions,
-        budget=budget_of(settings, engine),
+        budget=budget_of(settings, engine, has_visitors=True),
     )
     return PageDoor(runtime, JayActions(registry or ActionRegistry()))
 

@@ -361,7 +361,11 @@ def command(path: Path, environ: dict[str, str], *words: str) -> "subprocess.Com
 @pytest.mark.slow
 async def test_what_the_command_line_asks_is_answered_over_http_and_gone_on_with_there(tmp_path: Path):
     prompt = 'call write_file {"path": "x.txt", "content": "hello"}'
-    async with models() as (_, environ), process(tmp_path, **environ) as serving, aiohttp.ClientSession() as http:
+    async with (
+        models() as (_, environ),
+        process(tmp_path, POLLUX_TOKENS="", **environ) as serving,
+        aiohttp.ClientSession() as http,
+    ):
         owner = Person(http, serving.url, (tmp_path / "home" / "token").read_text().strip())
         asked = await asyncio.to_thread(command, tmp_path, environ, "run", "--output-format", "json", prompt)
         assert asked.returncode == 3
@@ -394,26 +398,34 @@ async def answered_under(path: Path, *, tool: FakeTool | None, rules: Sequence[R
         return await here.ada.resolve(run["approvals"][0]["id"])
 
 
+def said_of_nothing(got: Got) -> str:
+    """The action's code, where the answer says that the approval came to nothing: a conflict, never a completed run."""
+    error, action = got.body["error"], got.body["error"]["outcome"]["action"]
+    assert (got.status, error["code"]) == (409, "policy_changed"), got.body
+    assert "nothing ran" in error["message"]
+    assert action["state"] == "rejected"
+    return action["errorCode"]
+
+
 async def test_what_was_approved_does_not_run_once_its_tool_is_gone_or_another(tmp_path: Path):
     changed = FakeTool("send_mail", schema={**LOCKED, "required": ["to", "body"]}, side_effect=True, repeat="keyed")
-    for number, tool in enumerate((None, changed)):
+    for number, (tool, code) in enumerate(((None, "policy_changed"), (changed, "superseded"))):
         (place := tmp_path / str(number)).mkdir()
         got = await answered_under(place, tool=tool)
-        (action,) = got.body["run"]["actions"]
-        assert (got.status, action["state"], action["errorCode"]) == (200, "rejected", "policy_changed")
+        assert said_of_nothing(got) == code
     assert changed.ran == []
 
 
 async def test_what_was_approved_does_not_run_once_a_rule_forbids_it(tmp_path: Path):
     tool = mail()
     got = await answered_under(tmp_path, tool=tool, rules=[Rule("deny", tool="send_mail")])
-    assert (got.body["run"]["actions"][0]["errorCode"], tool.ran) == ("policy_changed", [])
+    assert (said_of_nothing(got), tool.ran) == ("policy_changed", [])
 
 
 async def test_what_was_approved_does_not_run_once_the_profile_has_lost_the_tool(tmp_path: Path):
     tool = mail()
     got = await answered_under(tmp_path, tool=tool, offers=False)
-    assert (got.body["run"]["actions"][0]["errorCode"], tool.ran) == ("policy_changed", [])
+    assert (said_of_nothing(got), tool.ran) == ("policy_changed", [])
 
 
 @pytest.mark.slow
@@ -459,7 +471,7 @@ async def test_a_server_whose_store_takes_no_writes_is_not_ready(tmp_path: Path)
 
 @pytest.mark.slow
 async def test_a_start_on_a_full_disk_leaves_nothing_behind(tmp_path: Path):
-    async with process(tmp_path) as serving:
+    async with process(tmp_path, POLLUX_TOKENS="") as serving:
         await serving.stop()
     (tmp_path / "home" / "token").unlink()
     before = sorted(os.listdir(tmp_path / "home"))

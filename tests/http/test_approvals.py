@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.builders import FakeTool, HeldTool, sent
+from tests.engine.builders import HeldTool, sent
 from tests.http.scenes import MAIL, mail, refused, settled, soon, to
 from tests.http.site import Person, Site, site
 from tests.waiting import until
@@ -395,7 +395,9 @@ async def test_an_answer_taken_while_the_server_stops_counts_and_is_carried_out_
         got = await answering
         # It was taken: what follows is not for this process to tell.
         assert (got.status, got.body["status"], got.body["run"]["state"]) == (200, "approved", "executing")
-    tool = FakeTool("slow", "done", side_effect=True, repeat="keyed")
+    # The same tool: another one would have another effect than the one that was approved.
+    tool = HeldTool("slow", side_effect=True, repeat="keyed")
+    tool.let_go.set()
     async with site(tmp_path, model(reply("Done.")), tools=[tool], store=store) as here:
         error = refused(await here.ada.resolve(approval), 409, "already_resolved")
         assert error["outcome"]["status"] == "approved"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page
-from tests.http.browsing import browser, needs_chromium
+from tests.http.browsing import browser, needs_chromium, opens_link
 from tests.http.site import TOKENS, site
 
 from pollux.asgi.cookies import SESSION_COOKIE
@@ -36,7 +36,7 @@ async def test_a_person_signs_in_with_the_link_approves_and_signs_out(tmp_path: 
         # Past the policy of our own page, which lets it run no script: here it stands for one that may.
         context = await chromium.new_context(bypass_csp=True)
         page = await context.new_page()
-        await page.goto(f"{here.url}/login?token={TOKENS['ada']}")
+        await opens_link(page, here.url, TOKENS["ada"])
         assert page.url == f"{here.url}/console"
         (cookie,) = await context.cookies()
         assert (cookie.get("name"), cookie.get("httpOnly"), cookie.get("sameSite")) == (SESSION_COOKIE, True, "Strict")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, Route
-from tests.http.browsing import PAGE, browser, elsewhere, needs_chromium
+from tests.http.browsing import PAGE, browser, elsewhere, needs_chromium, opens_link
 from tests.http.site import TOKENS, Site, site
 from tests.waiting import until
 
@@ -180,7 +180,7 @@ async def state(here: Site) -> list[Any]:
 
 async def signed_in(page: Page, here: Site) -> None:
     """By the link, and then at a page that asks for nothing by itself, as the console does."""
-    await page.goto(f"{here.url}/login?token={TOKENS['ada']}")
+    await opens_link(page, here.url, TOKENS["ada"])
     await page.goto(f"{here.url}/healthz")
     await page.wait_for_load_state("networkidle")
 

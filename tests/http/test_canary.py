@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -22,7 +23,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from tests.asgi.issuer import AUDIENCE, serving
-from tests.http.site import Got, Person, Process, process, site
+from tests.http.site import Got, Person, Process, form, process, site
 from tests.waiting import until
 
 from pollux.asgi.cookies import SESSION_COOKIE
@@ -177,7 +178,8 @@ def given_to_children(here: Process) -> dict[int, tuple[bytes, bytes]]:
         place = Path(f"/proc/{pid}")
         with suppress(OSError):
             found[pid] = ((place / "cmdline").read_bytes(), (place / "environ").read_bytes())
-    return found if any(cmdline.startswith(b"sleep\x0010000") for cmdline, _ in found.values()) else {}
+    words = [cmdline.split(b"\0") for cmdline, _ in found.values()]
+    return found if any(each[0].endswith(b"sleep") and each[1] == b"10000" for each in words if len(each) > 1) else {}
 
 
 async def child_environments(here: Process, person: Person, search: Search) -> int:
@@ -219,11 +221,11 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
         }
         words = ("--log-level", "debug", "--config", str(configured(tmp_path, echo)))
         async with process(tmp_path, *words, **environ) as here:
-            own = Path(here.ready["tokenFile"]).read_text()
+            assert "tokenFile" not in here.ready and not (tmp_path / "home" / "token").exists()
             jwt = issuer.token()
             cookie, csrf = await sign_in(here, http, ADA)
             ada, bob = Person(http, here.url, ADA), Person(http, here.url, BOB)
-            named = {"ADA": ADA, "BOB": BOB, "own": own, "jwt": jwt, "cookie": cookie, "csrf": csrf}
+            named = {"ADA": ADA, "BOB": BOB, "jwt": jwt, "cookie": cookie, "csrf": csrf}
             search = Search(CANARIES | named)
 
             # Everything that can go wrong with a model or a tool, told in both ways.
@@ -247,7 +249,6 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
             by_cookie = {"Cookie": f"{SESSION_COOKIE}={cookie}"}
             for name, headers in {
                 "jwt": {"Authorization": f"Bearer {jwt}"},
-                "own": {"Authorization": f"Bearer {own}"},
                 "cookie": by_cookie,
                 "wrong scheme": {"Authorization": f"Basic {ADA}"},
                 "cut jwt": {"Authorization": f"Bearer {jwt[:-3]}"},
@@ -263,10 +264,17 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
                 search.answer(path[:8], await stranger.get(path))
             wrong = await stranger.post("/api/session/sign-in", {"token": ADA + "x", "extra": 1})
             search.answer("sign in", wrong)
-            async with http.get(f"{here.url}/login?token={own}", allow_redirects=False) as linked:
-                jar = SimpleCookie(linked.headers["set-cookie"])
-                search.secrets["cookie by link"] = jar[SESSION_COOKIE].value
-                search.add("link", json.dumps([linked.headers["location"], linked.headers["x-correlation-id"]]))
+            # The page that asks holds the token that came with the link, in its form and nowhere else.
+            asked = (await stranger.get(f"/login?{urlencode({'token': BOB})}")).body.decode()
+            assert asked.count(BOB) == 1
+            search.add("link asks", asked.replace(BOB, ""))
+            origin = {"Origin": here.url}
+            linked = await stranger.send("POST", "/login", raw=form(token=BOB), headers=origin)
+            search.secrets["cookie by link"] = SimpleCookie(linked.headers["set-cookie"])[SESSION_COOKIE].value
+            search.secrets["csrf by link"] = linked.body["csrf"]
+            search.add("link", json.dumps([linked.headers["location"], linked.headers["x-correlation-id"]]))
+            refused = await stranger.send("POST", "/login", raw=form(token=BOB + "x"), headers=origin)
+            search.answer("link refused", refused)
 
             for person in (ada, bob):
                 for path in ("runs?limit=100", "threads?limit=100", "audit?limit=100", "audit/verify", "grants",
@@ -281,11 +289,8 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
             assert here.popen.stdout is not None
             search.add("stdout", here.popen.stdout.read() + json.dumps(here.ready).encode())
 
-        # The link is shown once at the first start. Nowhere else, and nothing else.
-        link = f"pollux: open {here.url}/login?token={own}\n"
-        assert here.talk.count(link) == 1
-        search.add("stderr", here.talk.replace(link, ""))
-        places = [path for path in (tmp_path / "home").rglob("*") if path.is_file() and path.name != "token"]
+        search.add("stderr", here.talk)
+        places = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
         assert "pollux.db" in [path.name for path in places]
         for path in places:
             search.add(path.name, path.read_bytes())
@@ -298,6 +303,40 @@ async def test_no_credential_is_in_anything_that_comes_out(tmp_path: Path):
             assert b"[redacted]" in search.outputs[where], where
         assert "a tool failed" in here.talk and "DEBUG" in here.talk
         assert len(search.outputs) > 100
+
+
+SAID = "the-merger-is-on-friday"
+REPEATING = """
+from pollux.core.tools import ToolSpec
+from pollux.tools.define import FunctionTool
+
+BODY = {"type": "object", "properties": {"body": {"type": "string"}}}
+
+def repeat(context, args):
+    raise RuntimeError(f"no answer for {args}")
+
+repeats = FunctionTool(ToolSpec("repeat", "It repeats.", BODY, side_effect=True), repeat)
+"""
+
+
+async def test_at_the_default_level_the_log_holds_no_argument(tmp_path: Path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "repeating_tools.py").write_text(REPEATING)
+    file = tmp_path / "agents.toml"
+    file.write_text('[tools.repeat]\nuse = "repeating_tools:repeats"\n[[rules]]\ndecision = "allow"\ntool = "repeat"\n')
+    async with run_emulator() as emulator, aiohttp.ClientSession() as http:
+        environ = {
+            "GEMINI_API_KEY": CANARIES["GEMINI_API_KEY"],
+            "GOOGLE_GEMINI_BASE_URL": emulator.url,
+            "POLLUX_TOKENS": f"ada:{ADA}",
+            "PYTHONPATH": str(tmp_path / "lib"),
+        }
+        async with process(tmp_path, "--config", str(file), **environ) as here:
+            told = await Person(http, here.url, ADA).run(f"call repeat {json.dumps({'body': SAID})}")
+            assert [action["tool"] for action in told["actions"]] == ["repeat"]
+            assert await here.stop() == 0
+    assert "a tool failed: RuntimeError at repeating_tools:" in here.talk
+    assert SAID not in here.talk
 
 
 # Spans, which only an application that has them switched on gets to see.
@@ -335,6 +374,6 @@ async def test_no_credential_is_in_a_span(tmp_path: Path):
 def test_the_search_finds_a_canary_in_every_form():
     forms: Mapping[str, Any] = {name: forms_of(Secret(value)) for name, value in CANARIES.items()}
     for name, each in forms.items():
-        for form in each:
-            search = Search(CANARIES, {"here": f"before {form} after".encode()})
+        for written in each:
+            search = Search(CANARIES, {"here": f"before {written} after".encode()})
             assert search.hits() == [("here", name)]

@@ -47,11 +47,11 @@ class Things:
 
     def unknown(self) -> "Things":
         """Ids of the same form that never were."""
-        stems = re.findall(r"[0-9a-f]{24}", " ".join(vars_of(self).values()))
-        others = {stem: f"{number:x}" * 24 for number, stem in zip(count(10), dict.fromkeys(stems), strict=False)}
+        stems = re.findall(r"[0-9a-f]{32}", " ".join(vars_of(self).values()))
+        others = {stem: f"{number:x}" * 32 for number, stem in zip(count(10), dict.fromkeys(stems), strict=False)}
 
         def other(value: str) -> str:
-            return re.sub(r"[0-9a-f]{24}", lambda found: others[found.group()], value)
+            return re.sub(r"[0-9a-f]{32}", lambda found: others[found.group()], value)
 
         texts = {name: other(value) for name, value in vars_of(self).items()}
         return Things(**texts, entry=self.entry)
@@ -202,11 +202,14 @@ CASES: dict[tuple[str, str], Asks] = {
     ("GET", "/api/session"): nothing,
     ("POST", "/api/session/sign-in"): nothing,
     ("POST", "/api/session/sign-out"): nothing,
+    ("GET", "/api/sessions"): nothing,
+    ("DELETE", "/api/sessions/{id}"): each("/api/sessions/{id}", "grant", "run"),
     ("GET", "/api/google/connect"): nothing,
     ("GET", "/api/google/callback"): nothing,
     ("GET", "/api/google/status"): nothing,
     ("POST", "/api/google/disconnect"): nothing,
     ("GET", "/login"): nothing,
+    ("POST", "/login"): nothing,
     ("GET", "/"): nothing,
     ("GET", "/healthz"): nothing,
     ("GET", "/readyz"): nothing,
@@ -301,7 +304,7 @@ def alike(got: Got, things: Things) -> tuple[int, str, Mapping[str, str]]:
     for name, value in sorted(vars_of(things).items(), key=lambda pair: -len(pair[1])):
         text = text.replace(value, f"<{name}>")
     # An approval's id leads to its run, and what is not found is that.
-    text = re.sub(r"\b(run_)?[0-9a-f]{24}\w*|req_\w+", "<id>", text) if got.status >= 400 else text
+    text = re.sub(r"\b(run_)?[0-9a-f]{32}\w*|req_\w+", "<id>", text) if got.status >= 400 else text
     varying = ("date", "x-correlation-id")
     return got.status, text, {name.lower(): value for name, value in got.headers.items() if name.lower() not in varying}
 
@@ -349,7 +352,7 @@ async def test_one_users_lists_hold_nothing_of_anothers(tmp_path: Path):
         for path in ("approvals/pending", "threads", "runs", "grants", "audit?limit=100"):
             of_ada = json.dumps((await here.ada.get(f"/api/agent/{path}")).body)
             of_bob = json.dumps((await here.bob.get(f"/api/agent/{path}")).body)
-            stems = [re.findall(r"[0-9a-f]{24}", " ".join(vars_of(things).values())) for things in (hers, his)]
+            stems = [re.findall(r"[0-9a-f]{32}", " ".join(vars_of(things).values())) for things in (hers, his)]
             assert not [stem for stem in stems[0] if stem in of_bob], path
             assert not [stem for stem in stems[1] if stem in of_ada], path
             assert not HERS.search(of_bob)

@@ -81,7 +81,7 @@ class Ids:
         """One for this route."""
         if not self._run:
             self._run = await self._here.ada.run("ask first")
-        match path.split("/")[3]:
+        match path.removeprefix("/api/agent/").split("/")[0]:
             case "threads":
                 return self._run["threadId"]
             case "runs":

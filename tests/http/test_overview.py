@@ -199,7 +199,6 @@ async def test_health_tells_how_the_server_is_and_what_waits(tmp_path: Path, sto
         for _ in range(2):
             await here.ada.run("email Bob")
         told = (await here.ada.get(HEALTH)).body
-        head = (await here.ada.get("/api/agent/audit/head")).body
         assert told.pop("uptimeSeconds") >= 0
         kind = {"MemoryStore": "memory", "SqliteStore": "sqlite", "PostgresStore": "postgres"}[type(store).__name__]
         assert told == {
@@ -211,7 +210,7 @@ async def test_health_tells_how_the_server_is_and_what_waits(tmp_path: Path, sto
             "profiles": ["brief", "default"],
             "pending": 2,
             "unknown": 0,
-            "audit": {"entries": 2, "head": head["head"]},
+            "audit": {"entries": None, "head": None},
             "workers": 0 if kind == "postgres" else None,
             "google": {"configured": False, "connected": False},
             "runbooks": False,

@@ -72,6 +72,9 @@ class Visitor:
     def send(self, case: Case[Any]) -> None:
         """One case. Raises where the answer does not fit."""
         headers = {} if self._chance.random() < 0.1 else {"Authorization": f"Bearer {TOKENS['ada']}"}
+        if case.path == "/login":
+            # A browser says from which page a form comes.
+            headers["Origin"] = self._url
         if self._chance.random() < 0.5:
             self._lend(case)
         # Whatever was set before is forgotten: a cookie that signs in would change who asks.
@@ -154,6 +157,10 @@ class Visitor:
         match [method, *path.split("/")[3:]]:
             case ["DELETE", "threads", _]:
                 return self._post("/api/agent/run", {"prompt": "say something"})["threadId"]
+            case ["DELETE", _] if "/sessions/" in path:
+                self._post("/api/session/sign-in", {"token": TOKENS["ada"]})
+                self._session.cookies.clear()
+                return self._get("/api/sessions")["items"][0]["id"]
             case [_, "threads", *_]:
                 return self._run["threadId"]
             case [_, "runs", _, "events"]:

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import math
+import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar, cast, get_args
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive
@@ -17,13 +19,21 @@ from pollux.core.ids import Instant
 T = TypeVar("T")
 
 LARGEST_BODY = 1 << 20
-MOST_VALUES = LARGEST_BODY // 2
-"""So many a body of the usual size can hold; larger ones hold no more."""
+LARGE_BODY = 32 << 10
+"""What is larger is looked through in a thread."""
+MOST_VALUES = 100_000
+"""In one body. A few long texts cost next to nothing; as many small values would keep everybody else waiting."""
+LONGEST_NUMBER = 310
+"""Digits: as many as the largest number has that is written without an exponent."""
 BODY_SECONDS = 60.0
 MOST_DISCARDED = 8 << 20
 DISCARD_SECONDS = 2.0
 DEEPEST = 64
 """How far values may nest: more than any form needs, less than what makes a parser stumble."""
+
+# It matches at every quote, one that is never closed included: else each would be followed to the end.
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (LONGEST_NUMBER + 1))
 
 
 def moment(at: Instant) -> str:
@@ -83,6 +93,11 @@ async def _discard(receive: Receive, left: int) -> None:
                     return
 
 
+async def parsed_aside(body: bytes) -> Any:
+    """The same as `parsed`: a large body in a thread, as everybody else would wait while it is looked through."""
+    return parsed(body) if len(body) < LARGE_BODY else await asyncio.to_thread(parsed, body)
+
+
 def parsed(body: bytes) -> Any:
     """A JSON value: UTF-8, every name once, every number finite, no NUL and no half characters, not too deep.
 
@@ -90,9 +105,7 @@ def parsed(body: bytes) -> Any:
     """
     if not body.strip():
         raise ValidationError("the body must be JSON, and it is empty")
-    # Large ones are large for a few long texts. Millions of small values would keep everybody else waiting.
-    if len(body) > LARGEST_BODY and sum(map(body.count, (b",", b":", b"[", b"{"))) > MOST_VALUES:
-        raise ValidationError(f"the body holds more than {MOST_VALUES} values")
+    _require_parsable(body)
     try:
         text = body.decode("utf-8")
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
@@ -104,6 +117,23 @@ def parsed(body: bytes) -> Any:
         raise ValidationError(f"the body must be JSON: {_place(problem)}") from None
     _check(value)
     return value
+
+
+def _require_parsable(body: bytes) -> None:
+    """Raises ValidationError for more values than are looked through, and for numbers of endless length.
+
+    Before anything is parsed: while that goes on, no other thread runs.
+    """
+    if len(body) < LARGE_BODY:
+        return
+    if _values(body) > MOST_VALUES and _values(_TEXT.sub(b"", body)) > MOST_VALUES:
+        raise ValidationError(f"the body holds more than {MOST_VALUES} values")
+    if _LONG_NUMBER.search(body) and _LONG_NUMBER.search(_TEXT.sub(b"", body)):
+        raise ValidationError(f"the body must be JSON: a number is too long, expected at most {LONGEST_NUMBER} digits")
+
+
+def _values(body: bytes) -> int:
+    return sum(map(body.count, (b",", b"[", b"{")))
 
 
 def shaped(value: Any, shape: type[T], *, what: str = "the body", lax: bool = False) -> T:
@@ -126,15 +156,19 @@ def _fitting(said: str, shape: type[Any]) -> str:
     return ""
 
 
-def query_of(pairs: list[tuple[str, str]], shape: type[T]) -> T:
-    """The query as that type. Raises ValidationError; a name given twice is one of the reasons."""
+def fields_of(encoded: bytes, shape: type[T], *, what: str) -> T:
+    """A query, or a form of a browser, as that type. Raises ValidationError, also for a name given twice."""
+    try:
+        pairs = parse_qsl(encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=50)
+    except (UnicodeDecodeError, ValueError):
+        raise ValidationError(f"{what} must be UTF-8, percent-encoded, with at most 50 names") from None
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
-            raise ValidationError(f"the query names {name[:40]!r} twice")
+            raise ValidationError(f"{what} names {name[:40]!r} twice")
         _check_text(value)
         given[name] = value
-    return shaped(given, shape, what="the query", lax=True)
+    return shaped(given, shape, what=what, lax=True)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

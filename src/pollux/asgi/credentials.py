@@ -1,17 +1,18 @@
-"""Which credentials count here: named tokens, this machine's own on loopback, and the key that seals cookies."""
+"""Which credentials count here: named tokens, or this machine's own on loopback, and the sessions opened with them."""
 
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from pollux.asgi.auth import Authority, Verifier
-from pollux.asgi.cookies import Cookies
 from pollux.asgi.listening import is_loopback
+from pollux.asgi.sessions import Ledger, Sessions
 from pollux.asgi.visits import Visits
 from pollux.bootstrap import made_once, make_home, seal_keys
 from pollux.config import ConfigError, Settings
+from pollux.config.convert import SHORTEST_TOKEN
 from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.redact import Secret
@@ -23,29 +24,31 @@ USER = UserId("local")
 
 @frozen
 class Credentials:
-    """Who may call. `token` is this machine's own, and `is_new` says that nobody has been shown it yet."""
+    """Who may call. `token` is this machine's own."""
 
     tokens: tuple[tuple[UserId, Secret], ...]
     token: Secret | None = None
-    is_new: bool = False
 
 
 def credentials_of(settings: Settings) -> Credentials:
-    """The named tokens, and on loopback this machine's own. Raises ConfigError for a public address without any."""
+    """The named tokens; on loopback, where no caller is configured, this machine's own.
+
+    Raises ConfigError for a public address without any.
+    """
     named = tuple((UserId(user), token) for user, token in settings.tokens)
-    if not is_loopback(settings.host):
-        if not named and settings.oidc_issuer is None:
-            raise ConfigError(
-                f"{settings.host} can be reached by others. Set POLLUX_TOKENS or POLLUX_OIDC_ISSUER and"
-                " POLLUX_OIDC_AUDIENCE, or bind 127.0.0.1"
-            )
+    if named or settings.oidc_issuer is not None:
         return Credentials(named)
+    if not is_loopback(settings.host):
+        raise ConfigError(
+            f"{settings.host} can be reached by others. Set POLLUX_TOKENS or POLLUX_OIDC_ISSUER and"
+            " POLLUX_OIDC_AUDIENCE, or bind 127.0.0.1"
+        )
     make_home(settings.home)
-    raw, is_new = made_once(token_file(settings), _new_token)
+    raw, _ = made_once(token_file(settings), _new_token)
     token = raw.decode("ascii", "replace").strip()
-    if len(token) < 16 or not token.isprintable():
+    if len(token) < SHORTEST_TOKEN or not token.isprintable():
         raise ConfigError(f"{token_file(settings)} holds no token. Remove it, and a new one is made")
-    return Credentials((*named, (USER, Secret(token))), Secret(token), is_new)
+    return Credentials(((USER, Secret(token)),), Secret(token))
 
 
 def secrets_of(
@@ -62,11 +65,22 @@ def token_file(settings: Settings) -> Path:
 
 
 def authority_of(
-    settings: Settings, tokens: Iterable[tuple[UserId, Secret]], *, jwt: Verifier | None = None
+    settings: Settings, credentials: Credentials, ledger: Ledger, *, jwt: Verifier | None = None, pages: bool = True
 ) -> Authority:
-    """Who knows these tokens, and the cookies that were given for them."""
+    """Who knows these credentials, and the sessions that were opened with them. Visitors count where `pages` do."""
     keys = seal_keys(settings)
-    return Authority(tokens, cookies=Cookies(keys[0], now=time.time), jwt=jwt, visits=Visits(keys, now=time.time))
+    return Authority(
+        credentials.tokens,
+        sessions=Sessions(ledger, keys[0], now=time.time, secure=is_secure(settings)),
+        jwt=jwt,
+        visits=Visits(keys, now=time.time) if pages else None,
+        own=credentials.token,
+    )
+
+
+def is_secure(settings: Settings) -> bool:
+    """Whether browsers know us by https: cookies are kept to it then."""
+    return (settings.public_url or "").startswith("https:")
 
 
 def _new_token() -> bytes:

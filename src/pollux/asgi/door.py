@@ -6,6 +6,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from math import ceil
 from urllib.parse import urlsplit
 
@@ -17,8 +18,9 @@ from pollux.asgi.bodies import encoded
 from pollux.asgi.cors import PREFLIGHT as TO_BE_REFUSED
 from pollux.asgi.cors import SESSION, BadOrigin
 from pollux.asgi.errors import HttpError, rendered
+from pollux.asgi.ndjson import HANG_UP
 from pollux.asgi.visits import Visit
-from pollux.core.errors import AuthError
+from pollux.core.errors import AuthError, StoreError
 from pollux.core.frozen import frozen
 
 logger = logging.getLogger(__name__)
@@ -27,6 +29,8 @@ IDENTITY = "pollux.identity"
 ORIGIN = "pollux.origin"
 MOST_CALLERS = 10_000
 """How many callers are counted. The one who asked nothing for longest is forgotten first."""
+LOOK_SECONDS = 5.0
+"""How long a stream goes on, at most, before we look again whether its browser is still signed in."""
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 HEADERS = {
     # For what is no page. Pages bring their own, hardly wider.
@@ -139,7 +143,7 @@ class Door:
                 await answer.whole(204, PREFLIGHT, b"")
                 return
             await self._admit(scope, guest)
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, receive, self._while_signed_in(scope, answer.send))
         except Exception as problem:
             if answer.status is not None:
                 raise
@@ -175,6 +179,27 @@ class Door:
             self._check_visit(identity, scope, headers, guest)
         self._rate.take(identity.user)
         scope[IDENTITY] = identity
+
+    def _while_signed_in(self, scope: Scope, send: Send) -> Send:
+        """A stream may last for hours. One that a browser's cookie opened is over when its session is."""
+        identity: Identity | None = scope.get(IDENTITY)
+        if identity is None or identity.session is None:
+            return send
+        headers, looked, is_over = Headers(scope=scope), time.monotonic(), False
+
+        async def checked(message: Message) -> None:
+            nonlocal looked, is_over
+            if message.get("more_body") and not is_over and time.monotonic() - looked >= LOOK_SECONDS:
+                # A store that answers nobody has nothing new to tell either.
+                with suppress(StoreError):
+                    is_over = await self._authority.session_of(headers) is None
+                looked = time.monotonic()
+                if is_over and HANG_UP in scope:
+                    scope[HANG_UP]()
+            if not is_over:
+                await send(message)
+
+        return checked
 
     def _told(self, scope: Scope, problem: Exception) -> HttpError | None:
         """What a page of a site that nobody named may read of why it gets no token; None for all other problems."""

@@ -4,18 +4,16 @@ from the same row, so they cannot disagree."""
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Generic, TypeVar
-from urllib.parse import parse_qsl
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from pollux.asgi.bodies import LARGEST_BODY, encoded, gone, parsed, query_of, read_body, shaped
+from pollux.asgi.bodies import LARGEST_BODY, encoded, fields_of, gone, parsed_aside, read_body, shaped
 from pollux.asgi.door import ORIGIN, identity_of, origin_of
 from pollux.asgi.errors import HttpError
-from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 
@@ -81,8 +79,10 @@ class Endpoint:
     """Another media type, for those who accept it, or several that it may be."""
     largest: int = LARGEST_BODY
     """How many bytes of a body are taken."""
-    moves: bool = False
-    """Whether it may lead elsewhere, with 302 and the same body."""
+    moves: Literal[302, 303] | None = None
+    """With what it may lead elsewhere, and the same body."""
+    form: bool = False
+    """Whether the body is a form that a browser sends, and no JSON."""
     public: bool = False
     headers: tuple[str, ...] = ()
     """Request headers that mean something here, for the document."""
@@ -143,7 +143,7 @@ async def _read(endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
         scope=scope,
         receive=receive,
         body=await _read_body(endpoint, headers, receive) if endpoint.takes_body else None,
-        query=_read_query(endpoint.query, scope) if endpoint.query else None,
+        query=fields_of(scope["query_string"], endpoint.query, what="the query") if endpoint.query else None,
     )
 
 
@@ -152,12 +152,8 @@ async def _read_body(endpoint: Endpoint, headers: Headers, receive: Receive) -> 
     declared = headers.get("content-length", "")
     body = await read_body(receive, declared, largest=endpoint.largest, is_coming=is_coming)
     # Whatever it is called: `curl -d` says it is a form. A cookie's request is proved by its CSRF header.
-    return None if endpoint.body is None else shaped(parsed(body), endpoint.body)
-
-
-def _read_query(shape: type[Any], scope: Scope) -> Any:
-    try:
-        pairs = parse_qsl(scope["query_string"].decode(), keep_blank_values=True, errors="strict", max_num_fields=50)
-    except (UnicodeDecodeError, ValueError):
-        raise ValidationError("the query must be UTF-8, percent-encoded, with at most 50 names") from None
-    return query_of(pairs, shape)
+    if endpoint.body is None:
+        return None
+    if endpoint.form:
+        return fields_of(body, endpoint.body, what="the form")
+    return shaped(await parsed_aside(body), endpoint.body)

@@ -3,8 +3,6 @@
 What a model or a tool did wrong is never an HTTP status: the request was answered, and the run tells how it ended.
 """
 
-import logging
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,9 +18,11 @@ from pollux.core.errors import (
     ThreadBusy,
     TooNew,
     ValidationError,
+    public_text,
 )
+from pollux.engine.logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 class HttpError(PolluxError):
@@ -64,7 +64,6 @@ STATUSES: tuple[tuple[type[PolluxError], int], ...] = (
     (Unavailable, 503),
 )
 INTERNAL = "something went wrong here; the log tells what, under this correlation id"
-_PLACE = re.compile(r"(?<!\S)/.*?(?=[,;:]|\. |$)")
 
 
 def rendered(problem: Exception, correlation: str) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -72,7 +71,7 @@ def rendered(problem: Exception, correlation: str) -> tuple[int, dict[str, str],
     status = _status(problem)
     headers: dict[str, str] = {}
     if isinstance(problem, PolluxError) and status != 500:
-        code, message, more = problem.code, safe_text(problem), _more(problem)
+        code, message, more = problem.code, public_text(problem), _more(problem)
         if isinstance(problem, StoreError):
             logger.warning("the store could not serve a request (%s): %s", correlation, problem)
     else:
@@ -86,11 +85,6 @@ def rendered(problem: Exception, correlation: str) -> tuple[int, dict[str, str],
         headers = {"retry-after": "1"}
     error = {"code": code, "message": message, "correlationId": correlation, **more}
     return status, headers, {"ok": False, "error": error}
-
-
-def safe_text(problem: PolluxError) -> str:
-    """What a caller may read. Where the store lies is for whoever runs this: anybody may ask whether it is ready."""
-    return _PLACE.sub("…", str(problem)) if isinstance(problem, StoreError) else str(problem)
 
 
 def _status(problem: Exception) -> int:

@@ -5,7 +5,6 @@ for something else are passed over. While the issuer cannot be reached, the keys
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,11 +13,12 @@ from pollux.asgi.errors import Unavailable
 from pollux.asgi.jwks_source import Source, Unreadable
 from pollux.core.errors import ValidationError
 from pollux.core.ids import Instant
+from pollux.engine.logs import log_of
 
 if TYPE_CHECKING:
     from jwt import PyJWK
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 FRESH_SECONDS = 600.0
 AGAIN_SECONDS = 60.0

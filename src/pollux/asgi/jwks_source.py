@@ -17,6 +17,7 @@ from pollux._version import __version__
 from pollux.asgi.bodies import parsed
 from pollux.config import ConfigError
 from pollux.core.errors import ValidationError
+from pollux.engine.untrusted import read_file
 
 LARGEST = 256 * 1024
 DISCOVERY = "/.well-known/openid-configuration"
@@ -126,13 +127,11 @@ async def _from_file(path: Path) -> bytes:
 
 def _read_file(path: Path) -> bytes:
     try:
-        # A pipe or a device would be waited for without end.
-        if not path.is_file():
-            raise Unreadable(f"{path} is not there, or is no regular file")
-        with path.open("rb") as file:
-            body = file.read(LARGEST + 1)
+        body = read_file(path, most=LARGEST)
     except OSError as error:
         raise Unreadable(f"{path} cannot be read ({type(error).__name__})") from None
+    if body is None:
+        raise Unreadable(f"{path} is not there, or is no regular file")
     if len(body) > LARGEST:
         raise Unreadable(f"{path} holds more than {LARGEST} bytes")
     return body

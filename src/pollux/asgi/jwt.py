@@ -4,6 +4,7 @@ Its form is judged before any key is looked for, its signature before any claim 
 own; headers that bring keys, name places or change the rules are refused rather than ignored.
 """
 
+import hashlib
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -64,6 +65,8 @@ class JwtVerifier:
             raise ConfigError("verifying JWTs needs PyJWT and cryptography. Install pollux[oidc]")
         from jwt import PyJWS
 
+        self.mark = hashlib.sha256(f"jwt\n{issuer}\n{audience}".encode()).hexdigest()[:16]
+        """Which issuer and audience these are: a session that one opened is nothing to another."""
         self._issuer = issuer
         self._audience = audience
         self._now = now

@@ -77,11 +77,12 @@ def _operation(row: Endpoint, error: type[Any]) -> Json:
         "responses": {str(row.status): _answer(row)},
     }
     if row.moves:
-        operation["responses"]["302"] = {**_answer(row), "description": MOVED}
+        operation["responses"][str(row.moves)] = {**_answer(row), "description": MOVED}
     if row.public:
         operation["security"] = []
     if row.body is not None:
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(row.body)}}}
+        media = "application/x-www-form-urlencoded" if row.form else "application/json"
+        operation["requestBody"] = {"required": True, "content": {media: {"schema": _ref(row.body)}}}
     usual = {400, 403, 429} if row.public else {400, 401, 403, 429, 503}
     for status in sorted({*usual, *row.errors, *((408, 413) if row.takes_body else ())}):
         content: Json = {"application/json": {"schema": _ref(error)}}

@@ -57,7 +57,7 @@ class Visits:
         self, *, origin: str, profile: str, user: UserId | None = None, until: Instant | None = None
     ) -> tuple[str, Visit]:
         """A token, for a user of the site's or for somebody new. It ends with what named the user, at the latest."""
-        user = user or UserId(STRANGER + secrets.token_hex(12))
+        user = user or UserId(STRANGER + secrets.token_hex(16))
         longest = self._now() + VISIT_SECONDS
         visit = Visit(user, origin, profile, longest if until is None else min(longest, until))
         facts = _Facts(visit.user, visit.origin, visit.profile, visit.expires_at)

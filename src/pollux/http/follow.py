@@ -1,20 +1,20 @@
 """A run as the lines of a stream: what was said, what was called, and where an answer began anew. Each is told once."""
 
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from pollux.asgi.bodies import encoded
-from pollux.asgi.errors import INTERNAL, safe_text
+from pollux.asgi.errors import INTERNAL
 from pollux.asgi.follow import Follow, is_settled
-from pollux.core.errors import PolluxError
+from pollux.core.errors import PolluxError, public_text
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
+from pollux.engine.logs import log_of
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import as_it_is
 from pollux.http.views import run_view
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
@@ -35,7 +35,7 @@ async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
                     return
     except PolluxError as found:
         problem = as_it_is(engine, found)
-        yield _last_word(begun, problem.code, safe_text(problem))
+        yield _last_word(begun, problem.code, public_text(problem))
     except Exception:
         logger.exception("a stream failed")
         yield _last_word(begun, "internal", INTERNAL)

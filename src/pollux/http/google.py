@@ -137,9 +137,13 @@ def _configured(runtime: Runtime) -> Google:
 async def _shown(runtime: Runtime, call: Call) -> UserId | None:
     """Who the request shows to be, if it does: a page is not the only thing that may come back."""
     try:
-        return (await runtime.authority.identify(call.headers, "GET")).user
+        identity = await runtime.authority.identify(call.headers, "GET")
     except AuthError:
         return None
+    if identity.visit is not None:
+        # A visit's rights end with the page's own routes, also where it is of somebody who is known.
+        raise AuthError("a visitor's token connects no account")
+    return identity.user
 
 
 def _place(call: Call) -> str:

@@ -12,10 +12,9 @@ import msgspec
 from pollux.asgi.beats import with_beats
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
-from pollux.asgi.errors import safe_text
 from pollux.asgi.follow import KINDS
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
-from pollux.core.errors import PolluxError, ValidationError
+from pollux.core.errors import PolluxError, ValidationError, public_text
 from pollux.core.events import HistoryCompressed, ModelReplied
 from pollux.core.ids import RunId
 from pollux.core.run import Run
@@ -103,4 +102,4 @@ async def _sent(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncG
 
 
 def _last_word(problem: PolluxError) -> dict[str, Any]:
-    return {"type": "error", "code": problem.code, "error": safe_text(problem)}
+    return {"type": "error", "code": problem.code, "error": public_text(problem)}

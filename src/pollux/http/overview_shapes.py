@@ -98,8 +98,10 @@ class StoreHealth(Camel, kw_only=True, frozen=True):
 
 
 class AuditHealth(Camel, kw_only=True, frozen=True):
-    entries: int
-    head: str
+    """How far the chain goes. It is one for all users: for anybody but the operator of the server both are null."""
+
+    entries: int | None
+    head: str | None
 
 
 class GoogleHealth(Camel, kw_only=True, frozen=True):

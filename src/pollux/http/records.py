@@ -20,6 +20,8 @@ async def grants(runtime: Runtime, call: Call) -> GrantPage:
             granted_at=moment(grant.granted_at),
             thread_id=grant.thread_id,
             approval_id=grant.approval_id,
+            document=grant.document,
+            by=grant.by,
         )
         for grant in rest[: call.query.limit]
     ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pollux.asgi.auth import Authority
 from pollux.asgi.budget import Budget
+from pollux.asgi.door import Rate
 from pollux.core.errors import Draining, StoreError
 from pollux.core.frozen import frozen
 from pollux.engine.engine import Engine
@@ -31,6 +32,10 @@ class Runtime:
     """Profiles that no prompt may name: they are for other doors."""
     keepers: frozenset[str] = frozenset()
     """Who may let runs of those profiles do something."""
+    unedited: frozenset[str] = frozenset()
+    """Profiles whose calls are approved as they are or not at all: documents say them, and those stay as they are."""
+    checks: Rate = field(default_factory=lambda: Rate(per_minute=30, burst=30, now=time.monotonic))
+    """How often one user may have the audit checked."""
     since: float = field(default_factory=time.monotonic)
     """When it began to serve."""
 

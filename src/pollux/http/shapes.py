@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, PageQuery, State, Strict
+from pollux.core.policy import Scope
 
 LONGEST_PROMPT = 200_000
 
@@ -94,7 +95,7 @@ class EventsQuery(Struct, frozen=True):
 
 
 class TokenQuery(Struct, frozen=True):
-    """The token of the start-up link."""
+    """The token of a login link."""
 
     token: Annotated[str, Meta(max_length=8192)] = ""
 
@@ -139,6 +140,8 @@ class ApprovalView(Camel, kw_only=True, frozen=True):
     expires_at: str
     subjects: list[str]
     provenance: list[str]
+    scopes: list[Scope]
+    """For how long it may be allowed from now on. `always` and `document`: what "always allow" leaves behind."""
 
 
 class ActionView(Camel, kw_only=True, frozen=True):
@@ -300,10 +303,13 @@ class GrantView(Camel, kw_only=True, frozen=True):
     id: str
     tool: str
     subject: str
-    scope: Literal["session", "always"]
+    scope: Scope
     granted_at: str
     thread_id: str | None = None
     approval_id: str | None = None
+    document: str = ""
+    """The hash of the document for which it counts, where its scope is `document`."""
+    by: str = ""
 
 
 class GrantPage(Camel, kw_only=True, frozen=True):
@@ -370,6 +376,23 @@ class SessionView(Camel, kw_only=True, frozen=True):
     user: str
     expires_at: str | None = None
     csrf: str | None = None
+
+
+class SessionItem(Camel, kw_only=True, frozen=True):
+    """A browser in which somebody is signed in. `current` is the one that asks."""
+
+    id: str
+    made_by: Literal["token", "link", "jwt"]
+    created_at: str
+    expires_at: str
+    current: bool
+
+
+class SessionList(Camel, frozen=True):
+    """All of one user's."""
+
+    items: list[SessionItem]
+    ok: bool = True
 
 
 class Health(Camel, kw_only=True, frozen=True):

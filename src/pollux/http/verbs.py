@@ -61,7 +61,8 @@ async def resolve(runtime: Runtime, call: Call) -> Resolved:
     """Take an answer, and tell what came of it, if that comes soon."""
     body: ResolveBody = call.body
     status = STATUSES[body.decision]
-    await _check_reach(runtime, call, RunId(run_of(body.approval_id)))
+    run_id = RunId(run_of(body.approval_id))
+    await _check_reach(runtime, call, run_id)
     if status == "approved":
         await _check_leave(runtime, call, body.approval_id)
     try:
@@ -75,11 +76,18 @@ async def resolve(runtime: Runtime, call: Call) -> Resolved:
             args_hash=body.args_hash,
         )
     except Misfit as problem:
+        if problem.code == "policy_changed" and call.query.wait:
+            with suppress(Draining):
+                await call.unless_gone(runtime.engine.wait_settled(run_id, seconds=call.query.wait))
         raise await _refusal(runtime, call, body.approval_id, problem) from None
     if call.query.wait and run.profile in runtime.engine.profiles:
         # The answer is taken whatever comes now. A run of the command line is gone on with there.
         with suppress(Draining):
             run = await call.unless_gone(runtime.engine.wait_settled(run.id, seconds=call.query.wait))
+    action = run.action_of_approval(body.approval_id)
+    if action and action.outcome and action.outcome.code == "policy_changed":
+        changed = Misfit(f"nothing ran: {action.outcome.message}", code="policy_changed")
+        raise await _refusal(runtime, call, body.approval_id, changed)
     return Resolved(approval_id=body.approval_id, decision=body.decision, status=status, run=run_view(run))
 
 
@@ -87,6 +95,7 @@ async def edit(runtime: Runtime, call: Call) -> Answer:
     """Other arguments: prepared, decided and hashed anew, and asked about anew."""
     approval_id = call.path["id"]
     await _check_leave(runtime, call, approval_id)
+    await _check_editable(runtime, call, approval_id)
     try:
         action = await runtime.engine.edit(approval_id, call.body.args, by=call.user, user=call.user)
     except Misfit as problem:
@@ -116,6 +125,18 @@ async def _check_leave(runtime: Runtime, call: Call, approval_id: str) -> None:
         run = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
         if run.profile in runtime.kept:
             raise PolicyError("you may not run runbooks here any more. Reject this, or cancel the run")
+
+
+async def _check_editable(runtime: Runtime, call: Call, approval_id: str) -> None:
+    """Raises PolicyError for a call of a document where documents cannot be changed."""
+    with suppress(NotFound):
+        run = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
+        if run.profile in runtime.unedited:
+            raise PolicyError(
+                "what a runbook runs cannot be edited here. Approve it as it is, or reject it; `editable = true` in"
+                " [runbooks] allows edits",
+                code="not_editable",
+            )
 
 
 async def _refusal(runtime: Runtime, call: Call, approval_id: str, problem: Misfit) -> HttpError:

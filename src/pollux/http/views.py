@@ -69,6 +69,7 @@ def approval_view(action: Action) -> ApprovalView:
         expires_at=moment(approval.expires_at),
         subjects=sorted(action.subjects),
         provenance=sorted(action.provenance),
+        scopes=list(approval.scopes),
     )
 
 

@@ -17,7 +17,7 @@ vi.hoisted(() => Object.assign(globalThis, { HTMLElement: class {} }));
 
 const asked = (more: Partial<PendingView> = {}): PendingView => ({
   ...{ id: "apr_1", tool: "demo_mail", reason: "", preview: "E-mail to bob", args: {}, argsHash: "h" },
-  ...{ expiresAt: "2026-11-16T06:00:10.000Z", subjects: [], provenance: ["user"] },
+  ...{ expiresAt: "2026-11-16T06:00:10.000Z", subjects: [], provenance: ["user"], scopes: [] },
   ...{
     runId: "run_1",
     actionId: "act_1",

@@ -24,7 +24,18 @@ function block(type: string, name: string, props: Record<string, unknown> = {}, 
 
 function document(form: "atrb" | "json", source: string, blocks: BlockView[]): DocumentView {
   return {
-    ...{ ok: true, path: "a", source, form, digest: "d", trusted: false, editable: true, id: "i", name: "n" },
+    ...{
+      ok: true,
+      path: "a",
+      source,
+      form,
+      digest: "d",
+      trusted: false,
+      editable: true,
+      id: "i",
+      name: "n",
+      programs: [],
+    },
     ...{ version: 1, blocks, warnings: [], error: "" },
   };
 }

@@ -7,7 +7,11 @@ import { segments, totals } from "../src/pages/runs/spans";
 import { storyOf } from "../src/pages/runs/story";
 
 const ACTION: Action = {
-  ...{ id: "act_1", call: { id: "c", name: "mail", args: {}, minted: true, type: "tool_call" }, turn: 1 },
+  ...{
+    id: "act_1",
+    call: { id: "c", name: "mail", args: {}, minted: true, type: "tool_call", facts: null },
+    turn: 1,
+  },
   ...{ tool: "mail", args: { to: "bob" }, args_hash: "", schema_hash: "", decided_at: 3, side_effect: true },
   ...{
     repeat: "once",
@@ -17,7 +21,13 @@ const ACTION: Action = {
     provenance: ["tool:search", "user"],
   },
   ...{
-    decision: { mode: "require_approval", reason: "it writes to people", rule: "mail asks" },
+    decision: {
+      mode: "require_approval",
+      reason: "it writes to people",
+      rule: "mail asks",
+      grants: [],
+      granted_by: [],
+    },
     preview: "mail",
   },
   approval: {
@@ -29,11 +39,12 @@ const ACTION: Action = {
       preview: "",
       requested_at: 3,
       expires_at: 50,
+      scopes: [],
     },
     resolution: null,
   },
   ...{ started: null, handed_over: false, interrupted: false, unhappened: false, note: null, outcome: null },
-  ...{ edited_by: "", asker: "", asked: 0, observed: 0 },
+  ...{ edited_by: "", asker: "", asked: 0, observed: 0, definition: "" },
 };
 
 const journal = (...told: [type: string, data: object][]) =>

@@ -2,20 +2,33 @@ import type { Action, JournalLine } from "@pollux/protocol";
 import { expect, test } from "vitest";
 import { isResting, questionsOf, type Story, stepsOf, storyOf, told } from "../src/pages/threads/story";
 
-const CALL = { type: "tool_call", id: "c1", name: "mail", args: { to: "bob" }, minted: false } as const;
+const CALL = {
+  type: "tool_call",
+  id: "c1",
+  name: "mail",
+  args: { to: "bob" },
+  minted: false,
+  facts: null,
+} as const;
 
 function action(more: Partial<Action> = {}): Action {
   return {
     ...{ id: "act_1", call: CALL, turn: 1, tool: "mail", args: { to: "bob" }, args_hash: "h1" },
     ...{ schema_hash: "s", decided_at: 2, side_effect: true, repeat: "keyed", parallel: true, where: "here" },
-    decision: { mode: "require_approval", reason: "side effects", rule: "default" },
+    decision: {
+      mode: "require_approval",
+      reason: "side effects",
+      rule: "default",
+      grants: [],
+      granted_by: [],
+    },
     ...{ subjects: ["bob"], provenance: ["user"], preview: "Mail to bob", started: null, outcome: null },
     approval: {
       ...{ id: "apr_1", args_hash: "h1", schema_hash: "s", reason: "side effects", preview: "Mail to bob" },
-      ...{ requested_at: 2, expires_at: 100, resolution: null },
+      ...{ requested_at: 2, expires_at: 100, resolution: null, scopes: [] },
     },
     ...{ handed_over: false, interrupted: false, unhappened: false, note: null, edited_by: "" },
-    ...{ asker: "", asked: 0, observed: 0 },
+    ...{ asker: "", asked: 0, observed: 0, definition: "" },
     ...more,
   };
 }

@@ -121,6 +121,11 @@ export type JournalLine =
       data: CancelRequested;
     }
   | {
+      type: "RunRestored";
+      seq: number;
+      data: RunRestored;
+    }
+  | {
       type: "RunCompleted";
       seq: number;
       data: RunCompleted;
@@ -204,6 +209,7 @@ export interface Protocol {
   PendingCall?: PendingCall;
   PendingPage?: PendingPage;
   PendingView?: PendingView;
+  ProgramView?: ProgramView;
   Question?: Question;
   RenameBody?: RenameBody;
   ResolveBody?: ResolveBody;
@@ -226,6 +232,8 @@ export interface Protocol {
   SendBody?: SendBody;
   SessionAnswer?: SessionAnswer;
   SessionBody?: SessionBody;
+  SessionItem?: SessionItem;
+  SessionList?: SessionList;
   SessionView?: SessionView;
   SettleBody?: SettleBody;
   SignInBody?: SignInBody;
@@ -340,6 +348,7 @@ export interface ApprovalView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
+  scopes: ("always" | "document" | "session")[];
 }
 /**
  * Tokens.
@@ -441,6 +450,7 @@ export interface Question {
   expiresAt: string;
   expiresIn: number;
   subjects: string[];
+  scopes: ("always" | "document" | "session")[];
 }
 /**
  * Something that a tool shows while it works. It is not kept: what counts is in the result.
@@ -474,10 +484,12 @@ export interface RunStarted {
   context_tokens: number;
   instructions: string;
   rules: Rule[];
+  document: Document | null;
   sources: string[];
   request: string;
   page: Page | null;
   keep_seconds: number | null;
+  restored: boolean;
 }
 /**
  * One turn of a thread. A `notice` is shown to people and never sent to a model.
@@ -486,6 +498,7 @@ export interface Message {
   role: "assistant" | "notice" | "tool" | "user";
   parts: (Text | Thought | Blob | FileRef | ToolCall | ToolResult)[];
   pinned: boolean;
+  sources: string[];
 }
 /**
  * Plain text.
@@ -528,7 +541,16 @@ export interface ToolCall {
     [k: string]: unknown;
   };
   minted: boolean;
+  facts: CallFacts | null;
   type: "tool_call";
+}
+/**
+ * What our own code knows of a call beside its arguments. No model, page, agent or document can write it.
+ */
+export interface CallFacts {
+  rendered_from: string[];
+  placed_by: string[];
+  capabilities: string[];
 }
 /**
  * The answer to one call, as the model sees it.
@@ -568,7 +590,7 @@ export interface Compressed {
   tokens: number;
 }
 /**
- * One line of a policy. Patterns are shell wildcards; `args` is a regular expression over the canonical JSON.
+ * One line of a policy. Patterns are shell wildcards; conditions in `where` look at the parsed arguments.
  */
 export interface Rule {
   decision: "allow" | "deny" | "require_approval";
@@ -585,6 +607,41 @@ export interface Rule {
   reason: string;
   name: string;
   grantable: boolean;
+  where: Condition[];
+  interface: string[] | null;
+  interface_not: string[];
+  asker: string[] | null;
+  capabilities: string[] | null;
+  document: ("trusted" | "untrusted") | null;
+  rendered_from: string[] | null;
+  placed_by: string[] | null;
+}
+/**
+ * One condition: `path` leads to values of the arguments, `operator` compares each of them with `value`.
+ */
+export interface Condition {
+  path: string;
+  operator:
+    | "above"
+    | "address"
+    | "at_least"
+    | "at_most"
+    | "below"
+    | "equals"
+    | "file"
+    | "glob"
+    | "host"
+    | "matches"
+    | "one_of"
+    | "prefix";
+  value: unknown;
+}
+/**
+ * The runbook that a run follows: a hash of its text and its place, and whether a person accepted it as it is.
+ */
+export interface Document {
+  digest: string;
+  is_trusted: boolean;
 }
 /**
  * What the model is told of a page, and the tools that the page brings. They run there, not here.
@@ -725,6 +782,7 @@ export interface Action {
   asker: string;
   asked: number;
   observed: number;
+  definition: string;
 }
 /**
  * The policy's answer. `rule` names what spoke, for the person who wonders why.
@@ -733,6 +791,8 @@ export interface Decision {
   mode: "allow" | "deny" | "require_approval";
   reason: string;
   rule: string;
+  grants: string[];
+  granted_by: string[];
 }
 /**
  * A durable question to a person. It is about one hash of arguments, one schema, and has one answer.
@@ -746,6 +806,7 @@ export interface Approval {
   requested_at: number;
   expires_at: number;
   resolution: Resolution | null;
+  scopes: ("always" | "document" | "session")[];
 }
 /**
  * A person's answer to an approval, or what closed it instead.
@@ -755,7 +816,7 @@ export interface Resolution {
   at: number;
   by: string;
   feedback: string;
-  scope: ("always" | "session") | null;
+  scope: ("always" | "document" | "session") | null;
 }
 /**
  * An attempt that was announced before it was made. `deadline` is for those who answer from outside.
@@ -879,7 +940,7 @@ export interface ApprovalResolved {
   by: string;
   at: number;
   feedback: string;
-  scope: ("always" | "session") | null;
+  scope: ("always" | "document" | "session") | null;
 }
 /**
  * A summary was made for the older part of the thread, or refused.
@@ -907,6 +968,13 @@ export interface CancelRequested {
   by: string;
   at: number;
   reason: "parent" | "superseded" | "timeout" | "user";
+}
+/**
+ * The store was put back from a backup: what was owed then may have been done since. A person knows of it.
+ */
+export interface RunRestored {
+  by: string;
+  at: number;
 }
 /**
  * The run ended with an answer.
@@ -1201,9 +1269,12 @@ export interface AuditHead {
   head: string;
   entries: number;
 }
+/**
+ * How far the chain goes. It is one for all users: for anybody but the operator of the server both are null.
+ */
 export interface AuditHealth {
-  entries: number;
-  head: string;
+  entries: number | null;
+  head: string | null;
 }
 export interface AuditPage {
   ok: true;
@@ -1360,6 +1431,7 @@ export interface DocumentView {
   blocks: BlockView[];
   warnings: NoticeView[];
   error: string;
+  programs: ProgramView[];
 }
 /**
  * What is odd about a document. With a hazard in it, it is not run.
@@ -1369,6 +1441,13 @@ export interface NoticeView {
   block: string;
   line: number;
   isHazard: boolean;
+}
+/**
+ * A word of an agent's command that means a file, and which file that is.
+ */
+export interface ProgramView {
+  word: string;
+  file: string;
 }
 /**
  * It is so now.
@@ -1446,10 +1525,12 @@ export interface GrantView {
   id: string;
   tool: string;
   subject: string;
-  scope: "always" | "session";
+  scope: "always" | "document" | "session";
   grantedAt: string;
   threadId: string | null;
   approvalId: string | null;
+  document: string;
+  by: string;
 }
 export interface Health {
   ok: true;
@@ -1534,6 +1615,7 @@ export interface PendingView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
+  scopes: ("always" | "document" | "session")[];
   runId: string;
   actionId: string;
   threadId: string;
@@ -1759,6 +1841,23 @@ export interface SessionAnswer {
 export interface SessionBody {
   profile?: string | null;
   userToken?: string | null;
+}
+/**
+ * A browser in which somebody is signed in. `current` is the one that asks.
+ */
+export interface SessionItem {
+  id: string;
+  madeBy: "jwt" | "link" | "token";
+  createdAt: string;
+  expiresAt: string;
+  current: boolean;
+}
+/**
+ * All of one user's.
+ */
+export interface SessionList {
+  items: SessionItem[];
+  ok: true;
 }
 /**
  * Who is signed in. `csrf` goes into the header X-Pollux-CSRF of whatever changes something.

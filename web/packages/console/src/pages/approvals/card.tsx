@@ -135,12 +135,13 @@ export function QuestionCard({
           >
             Approve once
           </ApproveButton>
-          {question.subjects.length > 0 && (
+          {question.scopes.some((scope) => scope !== "session") && (
             <ApproveButton
               {...{ arming, onTooSoon: () => setIsTooSoon(true) }}
               onMeant={() => void choose("approve_and_always_allow_recipient")}
             >
               Always for {visible(listed(question.subjects))}
+              {question.scopes.includes("document") && " in this document"}
             </ApproveButton>
           )}
           {canEdit && (

@@ -54,6 +54,8 @@ export function Grants(): VNode {
                       <td>
                         {grant.scope === "always" ? (
                           "always"
+                        ) : grant.scope === "document" ? (
+                          "in one document"
                         ) : grant.threadId ? (
                           <a href={linkTo("threads", grant.threadId)}>
                             in conversation <Id of={grant.threadId} />

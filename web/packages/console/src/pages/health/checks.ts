@@ -113,10 +113,12 @@ function unknown({ unknown: unsure }: HealthView): Check {
 }
 
 function audit({ audit: { entries, head } }: HealthView): Check {
+  const link = { label: "Verify it", href: linkTo("audit") };
+  if (entries === null || head === null) return { name: "Audit", level: "good", found: "kept", link };
   return {
     ...{ name: "Audit", level: "good" },
     found: `${count(entries)} ${entries === 1 ? "entry" : "entries"}, head ${head.slice(0, 12)}…`,
-    link: { label: "Verify it", href: linkTo("audit") },
+    link,
   };
 }
 

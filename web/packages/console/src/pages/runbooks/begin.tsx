@@ -135,6 +135,14 @@ function TrustQuestion(props: {
           <span>Yes: I have read what it would run. Any change to it asks again</span>
         </label>
       </fieldset>
+      {props.isTrusted && props.document.programs.length > 0 && (
+        <Notice tone="info">
+          <span>
+            Its agents start these programs, and another one asks again:{" "}
+            {props.document.programs.map(({ word, file }) => `${word} is ${file}`).join("; ")}.
+          </span>
+        </Notice>
+      )}
       {props.isTrusted && wide.length > 0 && (
         <Notice tone="warn">
           <span>

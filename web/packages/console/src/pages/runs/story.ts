@@ -194,6 +194,15 @@ class Teller {
         this.#endApprovals(at);
         return { icon: "stop", tone: "still", title: words.cancelWords(fact.data.reason, fact.data.by) };
       }
+      case "RunRestored":
+        return {
+          ...{
+            icon: "unknown",
+            tone: "warn",
+            title: `${fact.data.by} adopted the store, which was restored from a backup`,
+          },
+          quote: "Actions may have been done already. From now on each one asks for approval first.",
+        };
       case "RunCompleted":
         return { icon: "done", tone: "good", title: "The run is completed", took: this.#over(at) };
       case "RunFailed": {
@@ -306,7 +315,10 @@ class Teller {
 
   #resolved({ approval_id, decision, by, feedback, scope }: ApprovalResolved, at: number): Told {
     const tool = this.#open.get(approval_id)?.tool ?? "it";
-    const scopes = { always: "always for these recipients", session: "for the rest of this conversation" };
+    const scopes = {
+      ...{ always: "always for these recipients", session: "for the rest of this conversation" },
+      document: "always in this document",
+    };
     return {
       ...{ took: this.#end(approval_id, at), quote: feedback },
       ...(decision === "approved"

@@ -8,6 +8,7 @@ import { isNotServed, NotServed } from "../runbooks/not-served";
 import { Agents } from "./agents";
 import { Defaults } from "./defaults";
 import { Machine } from "./machine";
+import { Sessions } from "./sessions";
 
 export function Settings(): VNode {
   const settings = useLoaded<RunbookSettings>("/api/runbooks/settings", {}, { every: 30_000 });
@@ -20,6 +21,7 @@ export function Settings(): VNode {
         <code>[runbooks]</code> that it has already, if it has one), and start the server again.
       </p>
       <Machine />
+      <Sessions />
       {isNotServed(settings.problem) ? (
         <NotServed />
       ) : (

@@ -44,7 +44,7 @@ function resultOf({ id }: CallView, after: readonly MessageView[]): ResultView |
 }
 
 function pastStep({ id, tool, args }: CallView, result: ResultView | undefined): Step {
-  const step = stepOf({ type: "tool_call", id, name: tool, args, minted: false });
+  const step = stepOf({ type: "tool_call", id, name: tool, args, minted: false, facts: null });
   if (!result) return { ...step, state: "withdrawn" };
   return { ...step, state: result.isError ? "failed" : "completed", result: result.result };
 }

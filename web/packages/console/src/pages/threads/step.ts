@@ -73,6 +73,7 @@ function questionOf(action: Action): ApprovalView | null {
       expiresAt: new Date(approval.expires_at * 1000).toISOString(),
       subjects: action.subjects,
       provenance: action.provenance,
+      scopes: approval.scopes,
     }
   );
 }
