@@ -8,15 +8,13 @@ from typing import Any
 
 import aiohttp
 from tests.http.conform import check_answer
-from tests.http.site import TOKENS, page_door, settings_in
+from tests.http.site import TOKENS, known, page_door, settings_in
 
 from pollux.asgi.auth import Verifier
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, make_engine
-from pollux.core.ids import UserId
 from pollux.core.profile import Limits, Profile
-from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.model import Provider
@@ -111,15 +109,15 @@ async def page_site(
     """A server whose agent for pages has these tools."""
     settings, offered = settings_in(path, **changes), list(tools)
     profile = Profile("page", tools=tuple(tool.spec.name for tool in offered), limits=limits or Limits(model_calls=8))
+    store = store or MemoryStore()
     engine = make_engine(
-        store or MemoryStore(),
+        store,
         Fixed(provider),
         tools=offered,
         profiles={"page": profile, "default": replace(profile, name="default")},
         clock=clock,
     )
-    tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
-    authority = authority_of(settings, tokens, jwt=jwt)
+    authority = authority_of(settings, known(TOKENS), store, jwt=jwt)
     page = page_door(settings, engine, authority, tools=offered, origins=origins, registry=registry)
     async with engine, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         app = application(settings, engine, authority, page=page)

@@ -1,47 +1,20 @@
-"""What is left to those who mean harm: schemas that cost more than they say, and a NUL in a query."""
+"""What is left to those who mean harm: fields with other names, and a NUL in a query."""
 
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.page.site import CLICK, page_site
 
-from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
-from pollux.engine import schemas
-from pollux.page.declared import declared
 from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.tools.actions import ActionRegistry, query
-
-NEVER = {"anyOf": [False] * 680}
-MANY = {"anyOf": [{"$ref": "#/$defs/n"}] * 150}
-COSTLY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "references": ({"type": "object", "$defs": {"n": NEVER}, "properties": {"v": {"items": MANY}}}, {"v": [1] * 20}),
-    "items": ({"type": "object", "properties": {"v": {"items": {"anyOf": [False] * 1_000}}}}, {"v": [1] * 3_000}),
-    "what fits": (
-        {"type": "object", "properties": {"v": {"items": {"anyOf": [*[False] * 1_000, True]}}}},
-        {"v": [1] * 200_000},
-    ),
-}
-
-
-@pytest.mark.parametrize("case", COSTLY)
-def test_arguments_are_held_against_a_page_s_schema_in_bounded_time(case: str):
-    schema, args = COSTLY[case]
-    [spec] = declared([{**CLICK, "inputSchema": schema}]).tools
-    compiled = schemas.validator(spec.input_schema)
-    began = time.process_time()
-    with pytest.raises(ValidationError, match="arguments"):
-        schemas.check_page(compiled, spec.input_schema, args)
-    assert time.process_time() - began < 2
 
 
 async def test_a_small_schema_still_says_what_is_wrong(tmp_path: Path):
     model = ScriptedProvider(call("click-buy", {"coordinate": 7}), reply("I see."))
     async with page_site(tmp_path, model) as site:
         await (await site.page()).say("buy")
-    assert 'coordinate: 7 is not of type "string"' in str(model.requests[1].turns[-1].parts)
+    assert 'coordinate: this value is not of type "string"' in str(model.requests[1].turns[-1].parts)
 
 
 async def test_a_question_about_a_page_s_call_can_be_read(tmp_path: Path):

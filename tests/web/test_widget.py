@@ -1,6 +1,7 @@
 """`<pollux-chat>` in a real browser: what it tells, what it shows, and how it is used by keyboard alone."""
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -140,7 +141,11 @@ async def test_a_question_shows_what_exactly_would_be_done(there: ChatPage):
 
 
 async def test_always_is_there_only_where_it_is_offered(there: ChatPage):
-    await there.show(approvals=[question(subjects=["bob@example.com"])])
+    bob: dict[str, Any] = {"subjects": ["bob@example.com"]}
+    await there.show(approvals=[question(**bob), question(2, **bob, scopes=["session"])])
+    await expect(there.part(".approve")).to_have_count(2)
+    assert await there.part(".always").count() == 0
+    await there.show(approvals=[question(**bob, scopes=["always"])])
     await expect(there.part(".always")).to_have_attribute("aria-disabled", "false")
     assert await there.part(".always").inner_text() == "Always allow for bob@example.com"
     await there.part(".always").click()

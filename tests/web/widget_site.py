@@ -20,7 +20,9 @@ document.getElementById('buy').onclick = () => {
 
 
 @asynccontextmanager
-async def shop(chromium: Browser, here: PageSite, *, host: str = HOST) -> AsyncGenerator[tuple[Page, list[str]]]:
+async def shop(
+    chromium: Browser, here: PageSite, *, host: str = HOST, more: str = ""
+) -> AsyncGenerator[tuple[Page, list[str]]]:
     """A page of the server's own, with our script twice and a strict policy; and what the browser complained of."""
 
     async def answer(route: Route) -> None:
@@ -29,7 +31,7 @@ async def shop(chromium: Browser, here: PageSite, *, host: str = HOST) -> AsyncG
                 headers = {"Content-Security-Policy": POLICY}
                 await route.fulfill(body=host, content_type="text/html", headers=headers)
             case "/shop.js":
-                await route.fulfill(body=SHOP, content_type="text/javascript")
+                await route.fulfill(body=SHOP + more, content_type="text/javascript")
             case "/pollux.js" | "/automation.mjs" as name:
                 await route.fulfill(path=built() / name[1:], content_type="text/javascript")
             case "/favicon.ico":

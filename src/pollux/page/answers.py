@@ -119,6 +119,7 @@ def _question(action: Action, now: Instant) -> Question:
         expires_at=moment(approval.expires_at),
         expires_in=_left(approval.expires_at, now),
         subjects=list(action.subjects),
+        scopes=list(approval.scopes),
     )
 
 

@@ -7,12 +7,13 @@ model's name for a tool is ours: it fits every provider and no tool of the serve
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
+from pollux.core.private import names_secret
 from pollux.core.tools import ToolSpec
 from pollux.page import chat
 from pollux.page.state import READ
@@ -22,10 +23,8 @@ MOST: Final = 64
 MOST_DECLARED: Final = 1_000
 LONGEST_NAME: Final = 64
 LONGEST_DESCRIPTION: Final = 1_000
-LARGEST_SCHEMA: Final = 8 << 10
 LARGEST: Final = 64 << 10
 """Bytes of all names, descriptions and schemas together."""
-DEEPEST: Final = 16
 
 GENERIC: Final = ("click", "fill", "select", "press", "scroll", "read", "trigger-interaction", "fill-input")
 """Act on any control by its reference. First, because with these alone the page can be driven."""
@@ -34,8 +33,6 @@ IN_CONTEXT: Final = frozenset({"get-page-state", "list-interactions"})
 
 _SEMANTIC: Final = re.compile(r"(?:click|fill|toggle)-.")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_PLAIN_REFERENCE: Final = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.-]+)")
-_REFS: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 @frozen
@@ -59,6 +56,8 @@ class Declared:
     tools: tuple[ToolSpec, ...]
     names: Mapping[str, str]
     left_out: tuple[LeftOut, ...] = ()
+    private: tuple[str, ...] = ()
+    """The tools to offer that fill in a secret, by what the page calls them or says of them."""
 
 
 def declared(definitions: JSON, *, taken: Collection[str] = ()) -> Declared:
@@ -66,11 +65,14 @@ def declared(definitions: JSON, *, taken: Collection[str] = ()) -> Declared:
 
     Raises ValidationError where this is no list of tools at all.
     """
+    from pollux.engine.outside import Outside  # It takes longer to load than most pages' tools to read.
+
     given = _listed(definitions)
     refused = {_folded(name) for name in (*taken, READ.name)}
     tools: list[ToolSpec] = []
     names: dict[str, str] = {}
     left_out: list[LeftOut] = []
+    private: list[str] = []
     seen: set[str] = set()
     size = 0
     for definition in sorted(given, key=_rank):
@@ -81,14 +83,17 @@ def declared(definitions: JSON, *, taken: Collection[str] = ()) -> Declared:
                 raise ValidationError(f"only {MOST} tools are offered")
             if size + _size(spec) > LARGEST:
                 raise ValidationError(f"all tools together may take {LARGEST} bytes")
+            Outside.of(spec.input_schema)
         except ValidationError as problem:
             left_out.append(LeftOut(name[:LONGEST_NAME], str(problem), isinstance(problem, Needless)))
             continue
         size += _size(spec)
         fitting = _fitting(spec.name, refused, names)
         names[fitting] = spec.name
+        if names_secret(spec.name) or names_secret(spec.description):
+            private.append(fitting)
         tools.append(spec if fitting == spec.name else _renamed(spec, fitting))
-    return Declared(tuple(tools), names, tuple(left_out))
+    return Declared(tuple(tools), names, tuple(left_out), tuple(private))
 
 
 def tools_hash(definitions: JSON) -> str:
@@ -155,35 +160,7 @@ def _schema(schema: JSON) -> Mapping[str, JSON]:
     members = {"type": "object"} | cast("dict[str, JSON]", schema) if isinstance(schema, dict) else {}
     if members.get("type") != "object":
         raise ValidationError('its inputSchema must be JSON Schema of type "object"')
-    members = _without_chat(members)
-    for depth, key, value in _walk(members, 1):
-        if depth > DEEPEST:
-            raise ValidationError(f"its inputSchema nests deeper than {DEEPEST} levels")
-        if key in _REFS:
-            _check_reference(members, key, value)
-        if key in ("$id", "id") and isinstance(value, str):
-            # Inside of it, references would lead elsewhere than they seem to.
-            raise ValidationError("its inputSchema must have no $id")
-    if len(_json(members)) > LARGEST_SCHEMA:
-        raise ValidationError(f"its inputSchema is larger than {LARGEST_SCHEMA} bytes")
-    from pollux.engine.schemas import validator
-
-    validator(members)
-    return members
-
-
-def _check_reference(schema: Mapping[str, JSON], key: str, reference: JSON) -> None:
-    """One step to a definition, and no further: a page could double the work with every step, or go round for ever."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        raise ValidationError("its inputSchema refers to another document; put what it needs under $defs")
-    place = _PLAIN_REFERENCE.fullmatch(reference)
-    target = _member(schema.get(place[1]), place[2]) if place else None
-    if key != "$ref" or target is None or any(inner in _REFS for _, inner, _ in _walk(target, 1)):
-        raise ValidationError(f"{reference[:80]!r} in its inputSchema must name a definition that refers to no other")
-
-
-def _member(value: JSON, name: str) -> JSON:
-    return cast("dict[str, JSON]", value).get(name) if isinstance(value, dict) else None
+    return _without_chat(members)
 
 
 def _without_chat(schema: dict[str, JSON]) -> dict[str, JSON]:
@@ -202,19 +179,6 @@ def _without_chat(schema: dict[str, JSON]) -> dict[str, JSON]:
             case _:
                 pass
     return schema | {"properties": kept}
-
-
-def _walk(value: JSON, depth: int) -> Iterator[tuple[int, str, JSON]]:
-    """Every member of every object in it, with how deep it lies. Stops where it is too deep."""
-    pairs: list[tuple[str, JSON]] = []
-    if isinstance(value, dict):
-        pairs = list(cast("dict[str, JSON]", value).items())
-    elif isinstance(value, list):
-        pairs = [("", item) for item in cast("list[JSON]", value)]
-    for key, member in pairs:
-        yield depth, key, member
-        if depth <= DEEPEST:
-            yield from _walk(member, depth + 1)
 
 
 def _fitting(name: str, refused: Collection[str], known: Mapping[str, str]) -> str:

@@ -4,20 +4,21 @@ A page calls its own server here, as it would without us, so no policy is asked 
 calls passes the gate, and that never comes this way.
 """
 
+import asyncio
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol, cast
 
-from pollux.asgi.bodies import parsed
+from pollux.asgi.bodies import LARGE_BODY, parsed
 from pollux.asgi.errors import rendered
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.messages import JSON
+from pollux.engine.logs import log_of
 from pollux.tools.actions import ActionError, ActionMetadata, ActionRegistry, Caller, Handler, action, query
 from pollux.tools.actions.controls import Control
 from pollux.tools.actions.registry import INTERNAL, INVALID_INPUT, NOT_FOUND
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 WHOLE: Final = "_input"
 """The member of a query that holds the input as JSON, where it is more than a few plain values."""
@@ -61,7 +62,12 @@ class JayActions:
             if handler is None:
                 raise ActionError(NOT_FOUND, f"there is no action {name[:100]!r}", is_own=False)
             _check_method(handler, method)
-            input = _read(raw_input, handler, self._registry.get_metadata(name))
+            metadata = self._registry.get_metadata(name)
+            if len(raw_input) < LARGE_BODY:
+                input = _read(raw_input, handler, metadata)
+            else:
+                # Everybody else would wait while it is looked through.
+                input = await asyncio.to_thread(_read, raw_input, handler, metadata)
             if name == DESCRIPTIONS:
                 return 200, {"success": True, "data": self._controls}
             if name in _VERBS:

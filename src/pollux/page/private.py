@@ -135,9 +135,14 @@ def _is_private(name: str, member: JSON, hidden: bool) -> bool:
 
 def _has_private_contents(field: Mapping[str, JSON]) -> bool:
     """Whether a field says of itself that it is private: outright, by its kind, or by what it is called."""
-    for inner in (field.get("attributes"), field.get("dataset")):
-        if isinstance(inner, dict) and _has_private_contents(cast("dict[str, JSON]", inner)):
-            return True
+    # One level: a page may nest them as deep as it likes, and every field is looked at by itself.
+    inside = (field.get("attributes"), field.get("dataset"))
+    return _is_said_private(field) or any(
+        _is_said_private(cast("dict[str, JSON]", each)) for each in inside if isinstance(each, dict)
+    )
+
+
+def _is_said_private(field: Mapping[str, JSON]) -> bool:
     if any(field.get(mark) in (True, "", "true") for mark in _MARKS if mark in field):
         return True
     kinds = " ".join(str(field.get(name, ""))[:200] for name in ("type", "kind", "inputType", "autocomplete"))

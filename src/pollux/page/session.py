@@ -36,7 +36,7 @@ Known = tuple[UserId, Instant | None]
 
 async def _named(authority: Authority, token: str) -> Known:
     """Whom the site's own token names. Raises AuthError."""
-    identity = await authority.of_token(token)
+    identity = await authority.of_account(token)
     if identity.by != "jwt":
         raise AuthError("expected `userToken` to be a JWT of the configured issuer")
     return identity.user, identity.expires_at

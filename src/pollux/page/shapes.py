@@ -15,6 +15,7 @@ from pollux.asgi.shapes import (
     ThoughtLine,
     ToolCallLine,
 )
+from pollux.core.policy import Scope
 
 Json = Any
 
@@ -78,7 +79,9 @@ class Question(Camel, frozen=True):
     expires_in: float
     """In seconds from now: a visitor's clock may be wrong."""
     subjects: list[str]
-    """Whom or what it is about; where there are any, the user may allow them for good."""
+    """Whom or what it is about."""
+    scopes: list[Scope]
+    """For how long the answer may count, beyond this once. With `always`, the user may allow the subjects for good."""
 
 
 class LeftOutTool(Camel, frozen=True):

@@ -1,19 +1,19 @@
 """The page's verbs, told as they happen. The last line is what the other routes answer."""
 
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from pollux.asgi.bodies import encoded
-from pollux.asgi.errors import INTERNAL, safe_text
+from pollux.asgi.errors import INTERNAL
 from pollux.asgi.follow import Follow, is_settled
-from pollux.core.errors import PolluxError
+from pollux.core.errors import PolluxError, public_text
 from pollux.core.run import Run
+from pollux.engine.logs import log_of
 from pollux.engine.ports import Recorded
 from pollux.page.runtime import PageRuntime
 from pollux.page.verbs import Exchange, answer_own, answered, settled
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 async def lines(runtime: PageRuntime, exchange: Exchange, begun: Run, *, after: int) -> AsyncGenerator[bytes]:
@@ -34,7 +34,7 @@ async def lines(runtime: PageRuntime, exchange: Exchange, begun: Run, *, after: 
                     break
         yield _line(await answered(runtime, exchange, await settled(runtime, exchange, begun.id)))
     except PolluxError as problem:
-        yield _line({"type": "error", "error": safe_text(problem), "code": problem.code, "runId": begun.id})
+        yield _line({"type": "error", "error": public_text(problem), "code": problem.code, "runId": begun.id})
     except Exception:
         logger.exception("a stream failed")
         yield _line({"type": "error", "error": INTERNAL, "code": "internal", "runId": begun.id})

@@ -1,12 +1,14 @@
 """Every route of the page's door, a row each."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from starlette.routing import Route
 
 from pollux.asgi.door import identity_of
-from pollux.asgi.endpoint import Call, Endpoint, routes_of
+from pollux.asgi.endpoint import Answer, Call, Endpoint, routes_of
+from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import NDJSON, Lines
 from pollux.asgi.visits import Visit
 from pollux.core.frozen import frozen
@@ -60,6 +62,11 @@ async def submit_stream(runtime: PageRuntime, call: Call) -> Lines:
     return Lines(lines(runtime, exchange, run, after=since))
 
 
+async def _closed(runtime: None, call: Call) -> Answer:
+    message = "this server lets no page talk to its agent. Add a [page] table to its configuration to turn that on"
+    raise HttpError(404, "not_found", message)
+
+
 @frozen
 class PageDoor:
     """What answers pages: the agent, and the site's own actions."""
@@ -72,6 +79,12 @@ def routes(door: PageDoor) -> list[Route]:
     """The table as routes, and Jay's address beside it."""
     jay = JayRoute(door.runtime, door.actions)
     return [*routes_of(ENDPOINTS, door.runtime), Route(jay_route.PATH, jay)]
+
+
+def closed_routes() -> list[Route]:
+    """The same addresses where no page may talk: anybody is told so, and nothing else."""
+    rows = [*ENDPOINTS, *(replace(ENDPOINTS[0], method=method, path=jay_route.PATH) for method in ("GET", "POST"))]
+    return routes_of([replace(row, handler=_closed, body=None, public=True) for row in rows], None)
 
 
 ERRORS: Final = (403, 404, 409, 413, 503)
@@ -87,3 +100,4 @@ ENDPOINTS: Final = (
     Endpoint(method="POST", path="/api/page/submit-tool-results/stream", handler=submit_stream, body=s.SubmitBody,
              media_type=NDJSON, errors=ERRORS, summary="The same, line by line as it happens"),
 )  # fmt: skip
+PATHS: Final = frozenset(row.path for row in ENDPOINTS)

@@ -4,13 +4,15 @@ The conversation is the page's to keep; what it brings back is believed because 
 again finds the run that it began, and gets the answer that was recorded: nothing is done twice.
 """
 
-import asyncio
 import hashlib
 import hmac
 import json
 import logging
 from contextlib import suppress
+from functools import partial
 from itertools import count
+
+import msgspec
 
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import PAGE, Visit
@@ -21,6 +23,7 @@ from pollux.core.messages import JSON, Message
 from pollux.core.page import Page
 from pollux.core.run import Run
 from pollux.engine.engine import Start
+from pollux.engine.on_page import reference_of
 from pollux.page.answers import told, waiting_calls
 from pollux.page.declared import Declared, declared, tools_hash
 from pollux.page.history import completed, recent
@@ -50,6 +53,8 @@ class Exchange:
     page: Page
     state: JSON
     tools_hash: str
+    asked: str = ""
+    """A digest of the whole request, where it says something."""
 
     @property
     def holder(self) -> Holder:
@@ -64,7 +69,7 @@ def holder_of(visit: Visit) -> Holder:
 async def read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
     """What a request says. Raises ValidationError or Misfit where it is not to be believed."""
     # Elsewhere: a page may show a megabyte, and everybody else would wait while it is looked through.
-    return await asyncio.to_thread(_read, runtime, visit, body)
+    return await runtime.aside(lambda: _read(runtime, visit, body))
 
 
 def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Exchange:
@@ -79,16 +84,20 @@ def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Ex
     profile = runtime.engine.profiles.get(visit.profile)
     prefix = profile.instructions if profile else ""
     told_ = system_prompt(body.page_state, runtime.actions_of(visit.profile), prefix=prefix)
-    page = Page(told_, (READ, *offered.tools), private_references(body.page_state))
-    return Exchange(visit, before, offered, page, body.page_state, tools_hash(body.tool_definitions))
+    private = (*private_references(body.page_state), *map(reference_of, offered.private))
+    page = Page(told_, (READ, *offered.tools), private)
+    asked = _digest(visit, body) if isinstance(body, SendBody) else ""
+    return Exchange(visit, before, offered, page, body.page_state, tools_hash(body.tool_definitions), asked)
 
 
 async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run:
     """The run that answers this message: a new one, or the one that the same request began before."""
     for use in count():
-        run_id, request = _identity(runtime, exchange, body, use)
-        with suppress(NotFound):
-            return await runtime.engine.queries.run(run_id, exchange.visit.user)
+        run_id, request = _identity(runtime, exchange, use)
+        # By its former, shorter name where it began before an update.
+        for known in (run_id, RunId(run_id[:28])):
+            with suppress(NotFound):
+                return await runtime.engine.queries.run(known, exchange.visit.user)
         await _leave_off(runtime, exchange)
         try:
             return await _start(runtime, exchange, body, run_id=run_id, request=request)
@@ -131,7 +140,7 @@ async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) 
     engine, user, run_id = runtime.engine, exchange.visit.user, exchange.before.run_id
     if run_id is None:
         raise HttpError(400, "history_unsigned", "expected the history that came with the calls")
-    given = answers(body.results, pending=exchange.before.pending)
+    given = await runtime.aside(lambda: answers(body.results, pending=exchange.before.pending))
     run = await engine.queries.run(run_id, user)
     since, waiting = run.version, {action.id for action in waiting_calls(run)}
     with suppress(Misfit):
@@ -147,7 +156,8 @@ async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) 
 
 async def answer_own(runtime: PageRuntime, exchange: Exchange, run: Run) -> bool:
     """Answer what the page need not, or must not. Whether there was something: then the run goes on."""
-    answers_ = [(action.id, own_answer(action, exchange.state)) for action in waiting_calls(run)]
+    waiting = waiting_calls(run)
+    answers_ = await runtime.aside(lambda: [(action.id, own_answer(action, exchange.state)) for action in waiting])
     for action_id, own in answers_:
         if own is not None:
             with suppress(Misfit):
@@ -167,7 +177,8 @@ async def answered(runtime: PageRuntime, exchange: Exchange, run: Run) -> Told:
     """What to tell the page."""
     # As it was brought when the run began: a page may have more to say by now, but the run does not know of it.
     before = tuple(await runtime.engine.queries.messages(run.thread_id, run.user))[: run.head]
-    return told(
+    answer = partial(
+        told,
         runtime,
         run,
         holder=exchange.holder,
@@ -175,6 +186,7 @@ async def answered(runtime: PageRuntime, exchange: Exchange, run: Run) -> Told:
         tools_hash=exchange.tools_hash,
         offered=exchange.offered,
     )
+    return await runtime.aside(answer)
 
 
 async def _leave_off(runtime: PageRuntime, exchange: Exchange) -> None:
@@ -198,17 +210,24 @@ async def _said_before(runtime: PageRuntime, exchange: Exchange) -> tuple[Messag
         with suppress(NotFound):
             run = await runtime.engine.wait_settled(run_id, seconds=LEAVE_OFF_SECONDS)
             if run.user == user and not run.is_open:
-                return recent(await runtime.engine.queries.messages(run.thread_id, user))
+                messages = await runtime.engine.queries.messages(run.thread_id, user)
+                return await runtime.aside(lambda: recent(messages))
     return completed(exchange.before.messages)
 
 
-def _identity(runtime: PageRuntime, exchange: Exchange, body: SendBody, use: int) -> tuple[RunId, str]:
+def _digest(visit: Visit, body: SendBody) -> str:
+    """What tells this request from every other one."""
+    asked = [visit.user, visit.origin, visit.profile, body.message, body.request_id, body.history]
+    asked += [body.tool_definitions, body.page_state]
+    try:
+        text = msgspec.json.encode(asked, order="sorted")
+    except (ValueError, OverflowError):
+        # Numbers beyond 64 bits.
+        text = json.dumps(asked, sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest()
+
+
+def _identity(runtime: PageRuntime, exchange: Exchange, use: int) -> tuple[RunId, str]:
     """The id of the run that this very request begins, and a digest of the request."""
-    asked = json.dumps(
-        [exchange.visit.user, exchange.visit.origin, exchange.visit.profile, body.message, body.request_id,
-         body.history, body.tool_definitions, body.page_state],
-        sort_keys=True,
-    )  # fmt: skip
-    request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
-    mark = hmac.digest(runtime.keys[-1], f"pollux page run {use} {request}".encode(), "sha256").hex()
-    return RunId(f"run_{mark[:24]}"), request
+    mark = hmac.digest(runtime.keys[-1], f"pollux page run {use} {exchange.asked}".encode(), "sha256").hex()
+    return RunId(f"run_{mark[:32]}"), exchange.asked

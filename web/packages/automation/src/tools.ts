@@ -1,6 +1,6 @@
 /** The tools that drive any page, by the refs of its outline. Executing one never throws: what went wrong is an outcome. */
 
-import { ACTIONS, type Page } from "./act/actions";
+import { ACTIONS, type Page, remember } from "./act/actions";
 import { DEFINITIONS } from "./act/definitions";
 import { Refusal } from "./act/refusal";
 import { addressOf, changes, seen } from "./diff";
@@ -86,6 +86,7 @@ async function acted(sight: Sight, call: PendingCall, signal?: AbortSignal): Pro
   const look = () => seen(sight.document, sight.refs, sight.isOwn);
   const before = look();
   const { result, leavesFor } = await settled(sight.document, () => action(sight, call.args, signal), signal);
+  remember(sight.document);
   if (leavesFor !== null)
     return { ok: true, did: result.did, changed: [`the page is left for ${addressOf(leavesFor)}`] };
   const wrong = result.check?.() ?? null;

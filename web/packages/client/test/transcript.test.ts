@@ -4,7 +4,7 @@ import type { ChatState } from "../src/types";
 
 const question = {
   ...{ id: "apr_1_2.0", tool: "send_mail", reason: "it sends", preview: "Mail to Bob", args: { to: "bob" } },
-  ...{ argsHash: "h", expiresAt: "2030-01-01T00:00:00.000Z", expiresIn: 600, subjects: [] },
+  ...{ argsHash: "h", expiresAt: "2030-01-01T00:00:00.000Z", expiresIn: 600, subjects: [], scopes: [] },
 };
 
 function transcript(): Transcript {

@@ -10,6 +10,7 @@ import {
 import type { Question } from "@pollux/protocol";
 import { createRef, render } from "preact";
 import { Highlight } from "./highlight";
+import { asPressed, keepKeysFrom, keepKeysIn } from "./keys";
 import { Stage } from "./stage";
 import { type Strings, stringsFor, worded } from "./strings";
 import css from "./style.css";
@@ -80,6 +81,7 @@ export class PolluxChat extends HTMLElement {
     this.#root.className = "root";
     for (const type of OURS) this.#root.addEventListener(type, (event) => event.stopPropagation());
     this.#root.addEventListener("keydown", this.#pressed);
+    keepKeysIn(this.#root);
     this.#root.addEventListener("focusin", () => this.#wiring?.prepare?.(), { once: true });
     shadow.appendChild(this.#root);
     this.#hole = this.ownerDocument.createElement("div");
@@ -157,6 +159,12 @@ export class PolluxChat extends HTMLElement {
   }
 
   // What else it can be told.
+
+  /** Have the focus where the visitor writes. */
+  takeFocus(): void {
+    this.#draw();
+    (this.#field.current ?? this.#root.querySelector("button"))?.focus();
+  }
 
   get isOpen(): boolean {
     return this.#isOpen;
@@ -417,7 +425,7 @@ export class PolluxChat extends HTMLElement {
   };
 
   #pressed = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (event.key !== "Escape" || asPressed(event).isComposing || event.defaultPrevented) return;
     // With nothing to stop or to close here, it is the page's.
     if (!this.#chat.isLoading && !(this.#isOpen && this.#isFloating)) return;
     event.preventDefault();
@@ -437,5 +445,6 @@ async function quietly(act: Promise<void> | undefined): Promise<void> {
 export function define(how: Connect): void {
   if (customElements.get("pollux-chat")) return;
   connect = how;
+  keepKeysFrom(window);
   customElements.define("pollux-chat", PolluxChat);
 }

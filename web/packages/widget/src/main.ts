@@ -4,8 +4,13 @@ import { recordedListeners, recordListeners } from "@pollux/automation";
 import { define, PolluxChat, type Wiring } from "./element";
 import { late } from "./late";
 import { pagePort } from "./page-port";
+import { Person } from "./person";
 import { ownTag, SETTINGS, type Tag } from "./script";
 import { Talks } from "./talks";
+
+/** When a page was left whose visitor was in the chat. */
+const LEFT = "pollux-left";
+const FOLLOWED_MS = 15_000;
 
 // The second time there is nothing left to do, unless the page was written anew.
 if (customElements.get("pollux-chat")) putInto(ownTag(document));
@@ -15,7 +20,9 @@ function start(tag: Tag): void {
   // As early as can be: who listens for clicks cannot be asked later.
   recordListeners();
   const automation = late(tag.base, document, { listeners: recordedListeners() });
-  const page = pagePort(automation, window);
+  // Before the chat keeps its keys to itself.
+  const person = new Person(window, () => document.querySelector<PolluxChat>("pollux-chat")?.takeFocus());
+  const page = pagePort(automation, window, person);
   const talks = new Talks<PolluxChat>({ base: tag.base, page, shelf: shelfOf(window) });
 
   // Before any element hears of it: what the browser had kept is older than what is on the shelf.
@@ -38,6 +45,7 @@ function start(tag: Tag): void {
 
   define(connect);
   putInto(tag);
+  followOn(person, shelfOf(window));
   if (tag.script)
     new MutationObserver(() => talks.chats.forEach(PolluxChat.renew)).observe(tag.script, {
       attributeFilter: ["data-user-token"],
@@ -59,6 +67,22 @@ function put({ settings }: Tag): void {
     if (value !== undefined && name !== "userToken") chat.dataset[name] = value;
   }
   document.documentElement.appendChild(chat);
+}
+
+/** Who was in the chat when the agent left the page for another one is in the chat there too. */
+function followOn(person: Person, shelf: Storage | null): void {
+  const left = Number(shelf?.getItem(LEFT));
+  shelf?.removeItem(LEFT);
+  if (left && Date.now() - left < FOLLOWED_MS)
+    whenParsed(() => {
+      const chat = document.querySelector<PolluxChat>("pollux-chat");
+      chat?.open();
+      chat?.takeFocus();
+      person.watch();
+    });
+  window.addEventListener("pagehide", () => {
+    if (person.isWatching) shelf?.setItem(LEFT, `${Date.now()}`);
+  });
 }
 
 function whenParsed(act: () => void): void {

@@ -3,11 +3,12 @@
 import type { Automation, Outcome } from "@pollux/automation";
 import type { Json, PagePort } from "@pollux/client";
 import type { Late } from "./late";
+import type { Person } from "./person";
 
 /** How long a page that is being left is waited for: nothing that is looked at now will be there. */
 const LEAVING = 3_000;
 
-export function pagePort(load: Late, window: Window): PagePort {
+export function pagePort(load: Late, window: Window, person: Person): PagePort {
   let leaving: Promise<void> | null = null;
   const left = () => {
     leaving ??= new Promise((resolve) => {
@@ -34,8 +35,9 @@ export function pagePort(load: Late, window: Window): PagePort {
     execute: async (call, signal) => {
       window.addEventListener("beforeunload", left);
       try {
-        const outcome = await attempt(async () =>
-          (await load()).execute(call as Parameters<Automation["execute"]>[0], signal),
+        const automation = await load();
+        const outcome = await person.during(() =>
+          attempt(() => automation.execute(call as Parameters<Automation["execute"]>[0], signal)),
         );
         const result = JSON.stringify(outcome);
         return outcome.ok ? { result } : { result, isError: true };

@@ -179,6 +179,12 @@ function programOf(element: Element): string {
   return scheme && !isOfPages(scheme) ? scheme.toLowerCase() : "";
 }
 
+/** What the page itself gave the focus to is what comes next, also once the focus is elsewhere. */
+export function remember(document: Document): void {
+  const there = focused(document);
+  if (there && there !== bodyOf(document)) last = new WeakRef(there);
+}
+
 function whereKeysGo(document: Document): Element {
   const there = focused(document);
   if (there) return there;

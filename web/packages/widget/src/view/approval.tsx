@@ -241,7 +241,8 @@ function argumentsOf({ args }: Question): { [name: string]: Json } | null {
   return isTold ? (args as { [name: string]: Json }) : null;
 }
 
-/** Whom it may be allowed for once and for all, where the server offers that. */
-function subjectsOf(question: Question & { readonly subjects?: readonly string[] }): readonly string[] {
-  return Array.isArray(question.subjects) ? question.subjects : [];
+/** Whom it may always be allowed for, where the server offers that. */
+function subjectsOf({ subjects, scopes }: Question): readonly string[] {
+  const isOffered = Array.isArray(scopes) && scopes.includes("always");
+  return isOffered && Array.isArray(subjects) ? subjects : [];
 }

@@ -1,6 +1,7 @@
 /** Where the visitor writes. Enter sends, Shift+Enter begins a new line. */
 
 import type { RefObject, VNode } from "preact";
+import { asPressed } from "../keys";
 import type { Strings } from "../strings";
 import { Icon } from "./icons";
 
@@ -33,7 +34,8 @@ export function Composer({ draft, canSend, strings, field, onInput, onSend }: Pr
         onInput={(event) => onInput(event.currentTarget.value)}
         onKeyDown={(event) => {
           // 229: the key belongs to a word that is still being composed.
-          if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+          const { key, shiftKey, isComposing, keyCode } = asPressed(event);
+          if (key !== "Enter" || shiftKey || isComposing || keyCode === 229) return;
           event.preventDefault();
           if (!event.repeat) onSend();
         }}

@@ -3,6 +3,8 @@
  * finds the focus there already: a script can move the focus under a finger that is on its way, but not turn back time.
  */
 
+import { asPressed } from "../keys";
+
 /** How long the focus has to be there before a key counts, by the times of the events. */
 const SETTLED_MS = 300;
 /** A pointer that went down longer ago belongs to something else. */
@@ -37,14 +39,15 @@ export class Press {
     // What helps people who cannot see or point says this, if not the other.
     onMouseDown: (event: MouseEvent): void => this.#point(event),
     onKeyDown: (event: KeyboardEvent): void => {
-      if (!isOurs(event) || event.repeat || !event.isTrusted) return;
-      const isSettled = this.#isSettledAt(event.timeStamp);
-      this.#key = isSettled ? { name: event.key, at: event.timeStamp } : null;
+      const { key, repeat, isTrusted, timeStamp } = asPressed(event);
+      if (!isOurs(event) || repeat || !isTrusted) return;
+      const isSettled = this.#isSettledAt(timeStamp);
+      this.#key = isSettled ? { name: key, at: timeStamp } : null;
       if (!isSettled) this.tooSoon();
     },
     onKeyPress: (event: KeyboardEvent): void => void isOurs(event),
     onKeyUp: (event: KeyboardEvent): void => {
-      if (!isOurs(event) || !event.isTrusted) return;
+      if (!isOurs(event) || !asPressed(event).isTrusted) return;
       const key = this.#key;
       this.#key = null;
       if (key?.name === event.key) this.meant(key);
