@@ -146,7 +146,9 @@ class Worker:
         source = self._job.environ["document"]
         if self._job.environ.get("trusted") == "yes":
             for each in (source, self._job.environ.get("inner", "")):
-                runbooks.trust.pin("runbook", digest_of(each), what="test", by="ada")
+                runbooks.trust.pin(
+                    "runbook", digest_of(each), what="test", by="ada", folder=os.path.realpath(self._work)
+                )
         return await runbooks.start(Opening(source, "json", str(self._work)), user=ADA)
 
     async def _seen(self, engine: Engine, run_id: RunId) -> Run:

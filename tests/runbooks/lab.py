@@ -20,14 +20,18 @@ from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, Step
 from pollux.runbooks.agents.internal import child_of
+from pollux.runbooks.agents.program import programs_of
+from pollux.runbooks.documents import read
 from pollux.runbooks.following import follow
-from pollux.runbooks.opening import Opening
+from pollux.runbooks.opening import Opening, folder_of
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import DEFAULT_AGENTS, AgentEntry
+from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.trust import Trust
 from pollux.stores.memory import MemoryStore
 from pollux.tools.files.root import Root
 from pollux.tools.shell.agent_shell import Runner
+from pollux.tools.shell.sandbox import Sandbox
 
 ADA = UserId("ada")
 SPACE = uuid.UUID("0b0f4a5e-8a3f-4d49-9b1a-8f1a6f2f7c11")
@@ -68,6 +72,7 @@ class RunbookLab:
         self._store = store or (lambda: memory)
         self._stack = AsyncExitStack()
         self.trust = Trust(self.home)
+        self._agents: dict[str, AgentEntry] = {}
 
     async def engine(
         self,
@@ -76,10 +81,12 @@ class RunbookLab:
         model: str = "scripted",
         store: Store | None = None,
         secrets: Iterable[Secret] = (),
+        sandbox: Sandbox = "auto",
     ) -> tuple[Engine, Runbooks]:
+        self._agents = agents or {}
         runbooks = make_runbooks(
             root=Root(self.work),
-            runner=Runner(self.work),
+            runner=Runner(self.work, sandbox=sandbox),
             roots=lambda path: Root(Path(path)),
             agents={**DEFAULT_AGENTS, **(agents or {})},
             model=model,
@@ -107,10 +114,19 @@ class RunbookLab:
 
     async def start(self, runbooks: Runbooks, source: str, *, trusted: bool = True, **more: Any) -> Run:
         if trusted:
-            from pollux.runbooks.shelf import digest_of
-
-            self.trust.pin("runbook", digest_of(source), what="test", by="ada")
+            self.accept(source)
         return await runbooks.start(self.opening(source, **more), user=ADA)
+
+    def accept(self, source: str, folder: Path | None = None) -> None:
+        """A person accepts this document, as it lies in the working directory or in this folder."""
+        place = folder_of("", str(folder or self.work))
+        programs = programs_of(
+            read(source, form="json"),
+            directory=str(self.work),
+            folder=place,
+            registry={**DEFAULT_AGENTS, **self._agents},
+        )
+        self.trust.pin("runbook", digest_of(source), what="test", by="ada", folder=place, programs=programs)
 
 
 async def told(engine: Engine, runbooks: Runbooks, run: Run) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from tests.runbooks.lab import ADA, RunbookLab, agent, document, ended, id_of, o
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.runbooks.rules import LIMITS
-from pollux.runbooks.shelf import digest_of
 
 pytest.importorskip("acp")
 
@@ -103,7 +102,7 @@ async def test_a_question_and_its_answer_are_told_with_the_same_ids(lab: Runbook
 async def test_what_nobody_answers_is_denied_and_told_so_and_the_agent_goes_on(lab: RunbookLab):
     engine, runbooks = await lab.engine()
     source = document(worker("work", "append log.txt hello", "say done"))
-    lab.trust.pin("runbook", digest_of(source), what="test", by="ada")
+    lab.accept(source)
     start = runbooks.beginning(lab.opening(source), user=ADA)
     run = await engine.start(replace(start, limits=replace(LIMITS, approval_seconds=0.3)))
     events = await told(engine, runbooks, run)
@@ -235,6 +234,14 @@ async def test_always_allow_tools_asks_nobody_in_a_trusted_document(lab: Runbook
     assert run.status == "completed" and (lab.work / "log.txt").read_text() == "x\n"
     decided = [line for line in await engine.queries.audit(limit=50) if line.tool_name == "agent_permission"]
     assert decided and decided[0].policy_decision == "allow"
+
+
+async def test_what_it_calls_by_a_kind_that_says_nothing_is_asked_about_where_it_may_not_do_everything(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    may = {**EVERYTHING, "executeCommands": False, "alwaysAllowTools": True}
+    run = await lab.start(runbooks, document(worker("work", "vague log.txt x", capabilities=may)))
+    assert (await waiting(engine, run.id)).approvals
+    assert not (lab.work / "log.txt").exists()
 
 
 async def test_arguments_that_switch_its_questions_off_are_always_asked_about(lab: RunbookLab):

@@ -22,7 +22,6 @@ from tests.runbooks.lab import (
 from pollux.core.errors import Misfit, ValidationError
 from pollux.providers.scripted import call, chunks, reply
 from pollux.runbooks.agents.internal import child_of
-from pollux.runbooks.shelf import digest_of
 
 
 async def test_a_trusted_document_runs_to_its_end(lab: RunbookLab):
@@ -175,7 +174,7 @@ async def test_a_part_of_a_runbook_is_a_run_of_its_own(lab: RunbookLab):
     engine, runbooks = await lab.engine()
     inner = document(block("env", "INNER", value="yes"), script("deep", "echo $OUTER; touch deep"), name="Inner")
     (lab.work / "inner.runbook.json").write_text(inner)
-    lab.trust.pin("runbook", digest_of(inner), what="inner", by="ada")
+    lab.accept(inner)
     source = document(
         block("env", "OUTER", value="around"),
         block("sub-runbook", "part", runbookPath="inner.runbook.json", exportEnv=True),
@@ -241,7 +240,7 @@ async def test_a_part_that_is_tried_again_goes_on_where_it_stopped(lab: RunbookL
         name="Inner",
     )
     (lab.work / "inner.runbook.json").write_text(inner)
-    lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+    lab.accept(inner)
     source = document(
         block("sub-runbook", "part", runbookPath="inner.runbook.json", exportEnv=True),
         script("last", "echo $SET >> log"),
@@ -262,7 +261,7 @@ async def test_a_part_whose_document_has_changed_goes_on_as_it_was(lab: RunbookL
     def save(code: str) -> None:
         inner = document(script("one", "echo one >> log"), script("two", code))
         (lab.work / "inner.runbook.json").write_text(inner)
-        lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+        lab.accept(inner)
 
     engine, runbooks = await lab.engine()
     outer = document(block("sub-runbook", "part", runbookPath="inner.runbook.json"), name="Outer")
@@ -290,7 +289,7 @@ async def test_the_model_of_a_run_is_for_agents_that_name_none_in_parts_too(lab:
     unnamed = {"source": {"type": "internal"}}
     inner = document(agent("in", "Hello", **unnamed))
     (lab.work / "inner.runbook.json").write_text(inner)
-    lab.trust.pin("runbook", digest_of(inner), what="test", by="ada")
+    lab.accept(inner)
     part = block("sub-runbook", "part", runbookPath="inner.runbook.json")
     source = document(agent("named", "Hello"), agent("unnamed", "Hello", **unnamed), part, name="Outer")
     events = await told(engine, runbooks, await lab.start(runbooks, source, model="other"))

@@ -8,14 +8,13 @@ from tests.runbooks.lab import ADA, RunbookLab, agent, block, document, ended, s
 from pollux.core.errors import Misfit
 from pollux.providers.scripted import reply
 from pollux.runbooks.agents.internal import child_of
-from pollux.runbooks.shelf import digest_of
 
 
 def part(lab: RunbookLab, *blocks: dict[str, Any], name: str = "Part", **props: Any) -> dict[str, Any]:
     """A block that runs a trusted document of these."""
     inner = document(*blocks, name=name)
     (lab.work / "part.runbook.json").write_text(inner)
-    lab.trust.pin("runbook", digest_of(inner), what="part", by="ada")
+    lab.accept(inner)
     return block("sub-runbook", "part", runbookPath="part.runbook.json", **props)
 
 

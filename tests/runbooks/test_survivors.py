@@ -5,6 +5,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 import signal
 import sys
@@ -142,7 +143,7 @@ def write(folder: Path, name: str, tree: Tree, mark: str, *, home: Path, **limit
     outer = document(block("env", "MARK", value=mark), second, script("after", "touch after"))
     (folder / part).write_text(inner)
     (folder / f"{name}.runbook.json").write_text(outer)
-    Trust(home).pin("runbook", digest_of(inner), what=part, by="ada")
+    Trust(home).pin("runbook", digest_of(inner), what=part, by="ada", folder=os.path.realpath(folder))
 
 
 def is_up(tree: Tree, mark: str) -> bool:

@@ -2,6 +2,8 @@
 
 say TEXT          a piece of its answer
 append FILE TEXT  asks for leave, and then writes by itself
+claim FILE JSON   the same, with this as what it says it will do
+vague FILE TEXT   the same, and calls it neither a file nor a command
 peek FILE         reads by itself, and asks nobody
 write FILE TEXT   has the client write it
 read FILE         has the client read it, and says what it read
@@ -74,9 +76,11 @@ def act(order: str, rest: str, cwd: str) -> None:
     path = os.path.join(cwd, first)
     if order == "say":
         say(rest + "\n")
-    elif order == "append":
+    elif order in ("append", "claim", "vague"):
         call = f"c{next(_numbers)}"
-        told = {"toolCallId": call, "title": f"Append to {first}", "kind": "edit", "rawInput": {"path": first}}
+        said = json.loads(more) if order == "claim" else {"path": first}
+        kind = "other" if order == "vague" else "edit"
+        told = {"toolCallId": call, "title": f"Append to {first}", "kind": kind, "rawInput": said}
         answer = ask("session/request_permission", toolCall=told, options=OPTIONS)
         outcome = answer.get("result", {}).get("outcome", {})
         if outcome.get("optionId") == "yes-please":

@@ -1,7 +1,6 @@
 """Answers what an agent asks for. Each request gets exactly one answer, and all open ones at once when it is over."""
 
 import asyncio
-import logging
 import os
 from collections.abc import Awaitable, Callable
 from typing import Final, cast, get_args
@@ -23,8 +22,9 @@ from pollux.acp.updates import count_of, name_of, object_of, objects, text_of
 from pollux.acp.wire import Wire
 from pollux.core.errors import NotFound, PolicyError, ToolExecutionError, ValidationError
 from pollux.core.messages import JSON
+from pollux.engine.logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 PERMISSION: Final = "session/request_permission"
 RELEASE_SECONDS: Final = 5.0

@@ -5,22 +5,21 @@ from pathlib import Path
 from pollux.bootstrap import make_home
 from pollux.config import ConfigError, Settings, load_project
 from pollux.config.rights import ServedRunbooks
+from pollux.control import control_of
 from pollux.core.errors import ValidationError
 from pollux.core.redact import Secret
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import AgentSettings, agent_settings
 from pollux.runbooks.trust import Trust
-from pollux.tools.files.root import Root
-from pollux.tools.shell.agent_shell import Runner
 
 
 def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
     """What runs documents in this directory. Where we keep our own keys and journals, nothing is read or written."""
-    kept = kept_by(settings)
+    control = control_of(settings, directory)
     return make_runbooks(
-        root=Root(directory, protected=kept),
-        runner=Runner(directory, hidden=kept),
-        roots=lambda path: Root(Path(path), protected=kept),
+        root=control.root_at(directory),
+        runner=control.runner_at(directory, settings.sandbox),
+        roots=lambda path: control_of(settings, Path(path)).root_at(Path(path)),
         agents=agents_of(settings).agents,
         model=settings.model or "",
         trust=Trust(settings.home),

@@ -11,7 +11,7 @@ from pollux.core.messages import JSON, Message, ToolCall, ToolResult
 from pollux.runbooks.blocks import BlockType
 from pollux.runbooks.blocks.block_type import members
 from pollux.runbooks.documents import Block, Runbook, read
-from pollux.runbooks.opening import Opening, last_opening, opening_of
+from pollux.runbooks.opening import Opening, last_opening, of_runbooks, opening_of
 from pollux.runbooks.scene import Scene, Variable
 
 Types = Mapping[str, BlockType]
@@ -71,6 +71,7 @@ def problem_of(result: JSON) -> str:
 
 def progress_of(messages: Sequence[Message], types: Types) -> Progress:
     """Where the run that has said this stands. Raises ValidationError where it is no runbook's."""
+    messages = of_runbooks(messages)
     opening = last_opening(messages)
     runbook = read(opening.source, form=opening.form)
     scene = Scene(
@@ -83,6 +84,9 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
             for name, value in opening.variables.items()
         },
         env_sources={name: frozenset(sources) for name, sources in opening.env_sources.items()},
+        directory_sources=frozenset(opening.directory_sources),
+        folder=opening.folder,
+        programs=opening.programs,
         model=opening.model,
     )
     steps: list[Step] = []

@@ -10,10 +10,10 @@ from typing import Final
 
 from pollux.bootstrap import Opened
 from pollux.core.errors import ModelError, PolluxError
-from pollux.core.messages import NO_USAGE, Message, Text, ToolCall
+from pollux.core.messages import NO_USAGE, CallFacts, Message, Text, ToolCall
 from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest, Provider
 from pollux.runbooks.documents import place_of
-from pollux.runbooks.made_from import MADE_FROM, all_labels_of, labels_of
+from pollux.runbooks.made_from import all_labels_of, labels_of
 from pollux.runbooks.progress import Progress, Types, progress_of
 
 MODEL: Final = "runbook"
@@ -70,16 +70,16 @@ def _reply(turns: list[Message], types: Types) -> Message:
         words = _exported_words(progress) if progress.opening.exports else _closing_words(progress)
         return Message("assistant", (Text(words),))
     call = types[block.type].call(block, progress.scene)
-    args = dict(call.args)
-    if call.sources:
-        args[MADE_FROM] = labels_of(call.sources, progress.runbook)
-    return Message("assistant", (ToolCall(block.id, call.tool, args),))
+    facts = CallFacts(labels_of(call.sources, progress.runbook), labels_of(call.placed_by, progress.runbook))
+    known = facts if facts != CallFacts() else None
+    return Message("assistant", (ToolCall(block.id, call.tool, dict(call.args), facts=known),))
 
 
 def _exported_words(progress: Progress) -> str:
-    """What the runbook around it takes over, with what that was made from."""
+    """What the runbook around it takes over, what that was made from, and whether a person had accepted it."""
     scene = progress.scene
-    return json.dumps({"env": dict(scene.env), "sources": all_labels_of(scene.env_sources, scene.runbook)})
+    sources = all_labels_of(scene.env_sources, scene.runbook)
+    return json.dumps({"env": dict(scene.env), "sources": sources, "trusted": progress.opening.is_trusted})
 
 
 def _closing_words(progress: Progress) -> str:

@@ -28,10 +28,10 @@ from pollux.runbooks.agents.foreign import foreign_agent
 from pollux.runbooks.agents.internal import Host, child_of, document_tools, internal_agent
 from pollux.runbooks.agents.internal import profile as agent_profile
 from pollux.runbooks.agents.live import LiveAgents
+from pollux.runbooks.agents.program import Programs, programs_of
 from pollux.runbooks.blocks import standard_blocks, tools_of
 from pollux.runbooks.documents import Runbook, read
-from pollux.runbooks.made_from import WithSources
-from pollux.runbooks.opening import Opening
+from pollux.runbooks.opening import Opening, document_fact, folder_of
 from pollux.runbooks.progress import Progress, Step, Types, progress_of
 from pollux.runbooks.provider import DocumentProvider, WithDocuments
 from pollux.runbooks.settings import AgentEntry
@@ -56,10 +56,27 @@ class Runbooks:
     profiles: Mapping[str, Profile]
     host: Host
     trust: Trust
+    agents: Mapping[str, AgentEntry]
 
     def providers(self, others: Opened) -> WithDocuments:
         """The engine's providers, with the one that reads documents."""
         return WithDocuments(DocumentProvider(self.types), others)
+
+    def accept(self, document: Volume, programs: Programs, *, by: UserId) -> None:
+        """Trust a document as it stands, with these programs, which the person was shown."""
+        path = str(document.path)
+        folder = folder_of(path, "")
+        self.trust.pin("runbook", document.digest, what=path, by=by, folder=folder, programs=programs)
+
+    def is_trusted(self, document: Volume) -> bool:
+        """Whether a person accepted this text in this folder."""
+        folder = folder_of(str(document.path), "")
+        return self.trust.is_trusted("runbook", document.digest, folder=folder)
+
+    def programs(self, document: Volume, *, directory: Path) -> Programs:
+        """Which files the commands of its agents mean there."""
+        folder = folder_of(str(document.path), "")
+        return programs_of(document.read(), directory=str(directory), folder=folder, registry=self.agents)
 
     def progress(self, messages: Sequence[Message]) -> Progress:
         """How far a run has come. Raises ValidationError where it is no runbook's."""
@@ -153,7 +170,9 @@ class Runbooks:
     def _start(
         self, opening: Opening, runbook: Runbook, *, user: UserId, interactive: bool, more: tuple[Rule, ...]
     ) -> Start:
-        is_trusted = self.trust.is_trusted("runbook", digest_of(opening.source))
+        digest, folder = digest_of(opening.source), opening.folder
+        pin = self.trust.pinned("runbook", digest, folder=folder)
+        opening = replace(opening, is_trusted=pin is not None, programs=pin.programs if pin else None)
         return Start(
             opening.message(),
             user=user,
@@ -162,7 +181,8 @@ class Runbooks:
             origin=opening.path or opening.directory,
             interactive=interactive,
             live=True,
-            rules=(*rules.rules_for(is_trusted=is_trusted), *more),
+            rules=more,
+            document=document_fact(digest, folder, is_trusted=pin is not None),
             title=runbook.name,
             project=opening.directory,
         )
@@ -196,17 +216,18 @@ def make_runbooks(
     """
     kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host), foreign_agent(live, Masking(kept)))
+    agent_tools = (internal_agent(host), foreign_agent(live, Masking(kept), agents))
     types = (
         *standard_blocks(shell=shell),
         Agent(agent_tools, agents, model, root.path),
         SubRunbook(sub_runbook(host, trust)),
     )
     by_name = {name: type_ for type_ in types for name in type_.names}
-    blocks = [WithSources(tool) for tool in tools_of(types)]
+    blocks = tools_of(types)
     asked = asked_tools(live, roots)
     offered = (*document_tools(host, by_name), *file_tools(root), shell_tool(runner))
-    document_profile = rules.profile(tuple(tool.spec.name for tool in (*blocks, *asked)))
+    names = tuple(tool.spec.name for tool in (*blocks, *asked))
+    document_profile = rules.profile(names, requires_sandbox=runner.requires_sandbox)
     child_profile = agent_profile(model)
     return Runbooks(
         by_name,
@@ -214,6 +235,7 @@ def make_runbooks(
         {document_profile.name: document_profile, child_profile.name: child_profile},
         host,
         trust,
+        agents,
     )
 
 

@@ -36,6 +36,12 @@ class Scene:
     """For agents that name none; empty where nobody said anything of it."""
     env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Of environment variables that were made from outputs: the blocks that gave them."""
+    directory_sources: frozenset[str] = NOBODY
+    """Who says where it works, if that is a runbook around it that nobody trusts."""
+    folder: str = ""
+    """Where the document lies, links resolved."""
+    programs: tuple[tuple[str, str], ...] | None = None
+    """The programs of agents that a person accepted with the document. None: nobody did."""
 
     def with_output(self, block: str, output: Mapping[str, JSON]) -> "Scene":
         """After the block of this id, which gave this out. A block that is run again counts once, as the last."""

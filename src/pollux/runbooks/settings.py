@@ -15,6 +15,8 @@ from pollux.config.rights import Rights, WrittenRunbooks
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
+from pollux.engine.exposure import require_private
+from pollux.engine.untrusted import read_file
 from pollux.runbooks.documents import AgentCapabilities, new_block
 
 LARGEST_REGISTRY: Final = 4 << 20
@@ -119,10 +121,12 @@ def read_registry(path: Path) -> dict[str, AgentEntry]:
     An agent that has nothing for this machine is left out.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_REGISTRY + 1)
+        require_private(path)
+        content = read_file(path, most=LARGEST_REGISTRY)
     except OSError as problem:
         raise ValidationError(f"the agents registry {path} cannot be read ({problem.strerror})") from None
+    if content is None:
+        raise ValidationError(f"the agents registry {path} is not there, or is no regular file")
     if len(content) > LARGEST_REGISTRY:
         raise ValidationError(f"the agents registry {path} is larger than {LARGEST_REGISTRY:,} bytes")
     try:

@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from pollux.core.errors import NotFound, ValidationError
 from pollux.core.frozen import frozen
+from pollux.engine.untrusted import read_file, walk
 from pollux.runbooks.documents import MAX_BYTES, Form, Runbook, decoded, form_of, read
 
 SUFFIXES: Final = (".atrb", ".runbook.json")
@@ -41,15 +41,13 @@ def digest_of(source: str) -> str:
 def volume(path: Path) -> Volume:
     """The document in this file. Raises ValidationError where it cannot be read."""
     try:
-        # A pipe that is called like a document would be waited for: what is no file is not opened to wait.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ValidationError(f"{path} is no file")
-            content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise ValidationError(f"there is no file {path}", code="usage") from None
+        content = read_file(path, most=MAX_BYTES)
+        if content is None and path.exists():
+            raise ValidationError(f"{path} is no file")
     except OSError as problem:
         raise ValidationError(f"{path} cannot be read ({problem.strerror})") from None
+    if content is None:
+        raise ValidationError(f"there is no file {path}", code="usage")
     source = decoded(content)
     return Volume(path, source, form_of(source))
 
@@ -70,11 +68,9 @@ class Shelf:
 
     def paths(self) -> list[Path]:
         found: list[Path] = []
-        for directory, folders, names in os.walk(self.folder):
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        for folder, names in walk(self.folder, without=("node_modules",)):
             # What an editor keeps beside a document begins with a dot too.
-            shown = (name for name in sorted(names) if name.endswith(SUFFIXES) and not name.startswith("."))
-            found += [Path(directory, name) for name in shown]
+            found += [folder / name for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
             if len(found) >= MOST:
                 break
         return [path for path in found[:MOST] if self._is_inside(path)]
@@ -95,7 +91,7 @@ class Shelf:
                 continue
             if (id and runbook.id == id) or (not id and name and runbook.name == name):
                 return each
-        raise NotFound(f"there is no runbook {id or name!r} in {self.folder}")
+        raise NotFound(f"there is no runbook {id or name!r} in the folder of runbooks")
 
     def _is_inside(self, path: Path) -> bool:
         return os.path.realpath(path).startswith(os.path.realpath(self.folder) + os.sep)

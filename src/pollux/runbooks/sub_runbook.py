@@ -1,11 +1,17 @@
 """`sub-runbook`: another document runs as a part of this one, with its directory, variables and environment.
 
-What it sets stays its own, unless the block says `exportEnv`. It is a child run: killed, cancelled and gone on with
-like any other. Tried again, it goes on where it stopped, with the document as it was.
+What it sets stays its own, unless the block says `exportEnv`. It is a child run: killed, cancelled and resumed like any
+other. Retried, it resumes where it stopped, with the document as it was.
+
+Trust is worked out for each document and never passed on: a part is trusted where a person accepted it and every
+document around it. What it finds under a document that nobody trusts is not its own, and neither is for the document
+around it what a part exports that nobody trusts: both are marked with where they come from.
 """
 
 import hashlib
 import json
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, cast
 
@@ -19,8 +25,8 @@ from pollux.runbooks.agents.internal import Host, child_of
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, TEXT, Args, Call, Reading, members, schema
 from pollux.runbooks.documents import Block
 from pollux.runbooks.made_from import all_labels_of
-from pollux.runbooks.opening import Opening, last_opening
-from pollux.runbooks.rules import PROFILE, rules_for
+from pollux.runbooks.opening import Opening, document_fact, folder_of, last_opening
+from pollux.runbooks.rules import PROFILE
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.shelf import Shelf, Volume, digest_of, volume
 from pollux.runbooks.trust import Trust
@@ -46,6 +52,7 @@ SPEC: Final = ToolSpec(
         exports={"type": "boolean"},
         env_sources=SOURCES,
         variable_sources=SOURCES,
+        directory_sources={"type": "array", "items": {"type": "string"}},
     ),
     # Its own blocks are asked about one by one, unless its document is trusted.
     repeat="keyed",
@@ -81,6 +88,7 @@ class SubRunbook:
             # Also inside of it, a command made from an agent's words is not the one that somebody has read.
             env_sources=all_labels_of(scene.env_sources, scene.runbook),
             variable_sources=all_labels_of({key: each.sources for key, each in scene.variables.items()}, scene.runbook),
+            directory_sources=[*sorted(scene.directory_sources)],
         )
 
     def output(self, result: JSON) -> dict[str, JSON]:
@@ -92,9 +100,13 @@ class SubRunbook:
             # What it says at its end begins with its name, and that may look like anything.
             return scene
         exported = _exported(members(result).get("text"))
-        sources = members(exported.get("sources"))
+        sources, is_foreign = members(exported.get("sources")), exported.get("trusted") is not True
         for name, value in members(exported.get("env")).items():
-            scene = scene.with_env(name, value, frozenset(sources.get(name, ())))
+            if value == scene.env.get(name) and not sources.get(name):
+                continue
+            scene = scene.with_env(
+                name, value, frozenset((*sources.get(name, ()), *([block.id] if is_foreign else [])))
+            )
         return scene
 
     def succeeded(self, result: JSON) -> bool:
@@ -119,21 +131,29 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
         runbook = found.read()
         if earlier is None and (hazard := runbook.hazard):
             raise ToolError(f"{found.path.name}: {hazard}. Nothing of it was run")
+        folder = folder_of(str(found.path), str(args["directory"]))
+        is_under_trust = parent.document is not None and parent.document.is_trusted
+        pin = trust.pinned("runbook", found.digest, folder=folder) if is_under_trust else None
+        variables, env = cast("dict[str, str]", args["variables"]), cast("dict[str, str]", args["env"])
+        giver = () if is_under_trust else (_label(outer),)
         opening = Opening(
             found.source,
             found.form,
             str(args["directory"]),
             outer.workspace,
             str(found.path),
-            cast("dict[str, str]", args["variables"]),
-            cast("dict[str, str]", args["env"]),
-            _sources(args, "variable_sources"),
-            _sources(args, "env_sources"),
+            variables,
+            env,
+            _sources(args, "variable_sources", variables, giver),
+            _sources(args, "env_sources", env, giver),
             around,
             bool(args["exports"]),
             # Of these only the one that stopped it has not succeeded.
             retried=tuple(block.id for block in runbook.blocks) if earlier else (),
             model=outer.model,
+            directory_sources=(*cast("list[str]", args.get("directory_sources", [])), *giver),
+            is_trusted=pin is not None,
+            programs=pin.programs if pin else None,
         )
         start = Start(
             opening.message(),
@@ -147,7 +167,7 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             run_id=child_of(context.action_id),
             thread_id=thread_id,
             create=True,
-            rules=rules_for(is_trusted=trust.is_trusted("runbook", found.digest)),
+            document=document_fact(found.digest, folder, is_trusted=pin is not None, around=parent.document),
             title=runbook.name,
             project=str(args["directory"]),
         )
@@ -191,8 +211,15 @@ def _found(args: Args) -> Volume:
         raise ToolError(str(problem)) from None
 
 
-def _sources(args: Args, name: str) -> dict[str, tuple[str, ...]]:
-    return {key: tuple(labels) for key, labels in members(args.get(name)).items()}
+def _sources(args: Args, name: str, values: Iterable[str], giver: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Of each value, the blocks that it was made from, and the document around it where nobody trusts that one."""
+    known = members(args.get(name))
+    found = {key: (*known.get(key, ()), *giver) for key in values}
+    return {key: tuple(dict.fromkeys(labels)) for key, labels in found.items() if labels}
+
+
+def _label(outer: Opening) -> str:
+    return f"runbook: {os.path.basename(outer.path) or 'the one around it'}"
 
 
 def _exported(text: JSON) -> dict[str, JSON]:

@@ -1,7 +1,9 @@
 """Which documents a person has accepted as they stand, with the commands and capabilities in them.
 
-Pinned by hash in `$POLLUX_HOME/trust.json`: whatever changes is asked about again. The file is the person's own.
-Nothing in a project directory adds to it, and one that others can write counts for nothing.
+Pinned in `$POLLUX_HOME/trust.json`: the hash of the text, the folder that it lies in, and the programs that its agents
+start. What changes is asked about again. The same text in another folder is another document: what lies beside it is
+not what a person saw. The file is the person's own. Nothing in a project directory adds to it, and one that others can
+write counts for nothing.
 """
 
 import fcntl
@@ -13,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -35,6 +38,9 @@ class Pin:
     what: str
     at: Instant
     by: str
+    folder: str = ""
+    programs: tuple[tuple[str, str], ...] = ()
+    """Each word of an agent's command that means a file, and which file that was."""
 
 
 class Trust:
@@ -43,9 +49,14 @@ class Trust:
     def __init__(self, home: Path) -> None:
         self._path = home / FILE
 
-    def is_trusted(self, kind: Kind, digest: str) -> bool:
-        """Whether this very content was accepted. Raises ValidationError for a damaged file."""
-        return any(pin.kind == kind and pin.digest == digest for pin in self.list())
+    def is_trusted(self, kind: Kind, digest: str, *, folder: str = "") -> bool:
+        """Whether this very content was accepted in this folder. Raises ValidationError for a damaged file."""
+        return self.pinned(kind, digest, folder=folder) is not None
+
+    def pinned(self, kind: Kind, digest: str, *, folder: str = "") -> Pin | None:
+        """What was accepted of this content in this folder. Raises ValidationError for a damaged file."""
+        key = (kind, digest, folder)
+        return next((pin for pin in self.list() if (pin.kind, pin.digest, pin.folder) == key), None)
 
     def list(self) -> tuple[Pin, ...]:
         """Everything that was accepted, the oldest first. Raises ValidationError for a damaged file."""
@@ -58,15 +69,25 @@ class Trust:
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ValidationError(f"{self._path} is damaged. Remove it, and accept again what you trust") from None
 
-    def pin(self, kind: Kind, digest: str, *, what: str, by: str, at: Instant | None = None) -> Pin:
-        """Remember that a person accepted this. Accepting it once more changes nothing."""
-        pin = Pin(kind, digest, what, time.time() if at is None else at, by)
+    def pin(
+        self,
+        kind: Kind,
+        digest: str,
+        *,
+        what: str,
+        by: str,
+        at: Instant | None = None,
+        folder: str = "",
+        programs: tuple[tuple[str, str], ...] = (),
+    ) -> Pin:
+        """Remember that a person accepted this. Accepting it once more changes nothing but the programs."""
+        pin = Pin(kind, digest, what, time.time() if at is None else at, by, folder, programs)
         with self._lock():
-            pins = self.list()
-            known = next((each for each in pins if (each.kind, each.digest) == (kind, digest)), None)
-            if known is None:
-                self._write((*pins, pin))
-        return known or pin
+            pins, known = self.list(), self.pinned(kind, digest, folder=folder)
+            if known is not None and known.programs == programs:
+                return known
+            self._write((*(each for each in pins if each != known), pin))
+        return pin
 
     def unpin(self, digest: str) -> tuple[Pin, ...]:
         """Forget what begins with this digest, and say what that was: nothing, if there was none."""
@@ -110,7 +131,7 @@ class Trust:
         return content
 
     def _write(self, pins: tuple[Pin, ...]) -> None:
-        told = [{"kind": pin.kind, "digest": pin.digest, "what": pin.what, "at": pin.at, "by": pin.by} for pin in pins]
+        told = [asdict(pin) for pin in pins]
         try:
             # A new file moved into place: a reader sees the old list or the new one. mkstemp makes it mode 0600.
             descriptor, name = tempfile.mkstemp(dir=self._path.parent, prefix=FILE)
@@ -143,7 +164,11 @@ def _pin(told: Mapping[str, Any]) -> Pin:
     kind, digest = told["kind"], told["digest"]
     if kind not in get_args(Kind) or not isinstance(digest, str) or not digest:
         raise ValueError("no pin")
-    return Pin(cast(Kind, kind), digest, str(told["what"]), float(told["at"]), str(told["by"]))
+    what = str(told["what"])
+    # Of what was accepted before folders were pinned, the path is known, and no program.
+    folder = told.get("folder", os.path.realpath(os.path.dirname(what)) if os.path.isabs(what) else "")
+    programs = tuple((str(word), str(file)) for word, file in told.get("programs", ()))
+    return Pin(cast(Kind, kind), digest, what, float(told["at"]), str(told["by"]), str(folder), programs)
 
 
 # Agents with their own questions switched off

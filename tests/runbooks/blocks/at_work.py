@@ -1,7 +1,7 @@
 """Blocks at work without an engine: called as the provider calls them, run as the engine runs them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
@@ -31,7 +31,7 @@ class Told:
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         self.pieces.append((stream, text))
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise AssertionError("blocks ask for nothing")
 
     async def observe(self, tool: str, title: str, status: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from tests.runbooks.blocks.at_work import block, prepared, preview, scene
 
 from pollux.core.ids import GrantId, Instant, UserId
-from pollux.core.policy import Grant, PolicyRequest, Rule, decide
+from pollux.core.policy import Facts, Grant, PolicyRequest, Rule, decide
 from pollux.engine.gate import Toolbox
 from pollux.runbooks.blocks.pause import PAUSE_ASKS, Pause
 
@@ -15,14 +15,8 @@ TRUST = Rule("allow", tool="runbook_*", tier="admin", priority=1000)
 def decided(*, interactive: bool = True):
     call = PAUSE.call(block("pause"), scene())
     tool = Toolbox(PAUSE.tools)[call.tool]
-    request = PolicyRequest(
-        user=UserId("u"),
-        door="runbook",
-        profile="runbook",
-        tool=tool.spec,
-        args=prepared(PAUSE, call),
-        interactive=interactive,
-    )
+    facts = Facts(user=UserId("u"), interface="runbook", profile="runbook", interactive=interactive)
+    request = PolicyRequest(tool.spec, prepared(PAUSE, call), facts)
     grant = Grant(GrantId("g"), UserId("u"), "runbook_pause", "*", "always", Instant(0))
     return decide(request, (TRUST, PAUSE_ASKS), (grant,))
 

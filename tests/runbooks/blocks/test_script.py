@@ -241,8 +241,8 @@ def test_what_is_wrong_with_a_block_is_told_with_its_place(props: dict[str, Any]
 
 
 def test_code_that_no_program_could_be_given_is_refused():
-    for code in ("x" * 200_000, "a\0b"):
-        with pytest.raises(ValidationError, match="the code must"):
+    for code, words in (("x" * 200_000, "the code must"), ("a\0b", "code: expected text without NUL")):
+        with pytest.raises(ValidationError, match=words):
             prepared(SCRIPT, SCRIPT.call(script(code), scene()))
 
 

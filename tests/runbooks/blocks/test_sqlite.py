@@ -223,7 +223,7 @@ async def test_who_reads_waits_for_those_who_write(folder: Path, watched: type[W
 
 
 async def test_what_no_database_reads_is_told(folder: Path):
-    for text in ("SELECT 1 FROM", "SELECT 'a", "SELEC 1", "SELECT \0"):
+    for text in ("SELECT 1 FROM", "SELECT 'a", "SELEC 1"):
         with pytest.raises(ToolError, match=r"shop\.db: "):
             await run(SQLITE, query(text), scene(folder))
 
@@ -249,7 +249,7 @@ def test_an_address_is_the_path_of_one_file(uri: str, path: str):
 
 @pytest.mark.parametrize("uri", ["file:a.db?vfs=x", "sqlite://a.db?vfs=unix-none", "sqlite://a\0b"])
 def test_an_address_that_is_more_than_a_path_is_refused(uri: str):
-    with pytest.raises(ValidationError, match="uri must"):
+    with pytest.raises(ValidationError, match=r"uri must|uri: expected text without NUL"):
         prepared(SQLITE, SQLITE.call(query("SELECT 1", uri=uri), scene()))
 
 

@@ -9,15 +9,13 @@ from typing import Any
 
 import aiohttp
 from tests.http.conform import check_line
-from tests.http.site import TOKENS, Got, Person, Site, page_door, settings_in
+from tests.http.site import TOKENS, Got, Person, Site, known, page_door, settings_in
 from tests.waiting import HANG_SECONDS, until
 
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, make_engine, make_home
-from pollux.core.ids import UserId
 from pollux.core.profile import Limits, Profile
-from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.engine.model import Provider
 from pollux.engine.ports import Store
@@ -68,21 +66,21 @@ async def runbook_site(
         "default": Profile(tools=tuple(tool.spec.name for tool in offered), limits=Limits(model_calls=3))
     }
     others = Fixed(provider or scripted())
+    store = store or MemoryStore()
     engine = make_engine(
-        store or MemoryStore(),
+        store,
         runbooks.providers(others),
         tools=[*offered, *runbooks.tools],
         profiles={**profiles, **runbooks.profiles},
     )
-    tokens = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
     async with engine, aiohttp.ClientSession() as http:
         runbooks.host.serve(engine)
-        authority = authority_of(settings, tokens)
+        authority = authority_of(settings, known(TOKENS), store)
         page = page_door(settings, engine, authority, tools=offered) if "page" in profiles else None
         door = runbooks_of(settings, engine, runbooks)
         app = application(settings, engine, authority, page=page, runbooks=door)
         async with listening(app, settings) as server:
-            yield Site(server.url, engine, http, server)
+            yield Site(server.url, engine, http, server, store)
             await engine.close()
             await http.close()
 

@@ -30,12 +30,11 @@ READ: Final = "agent_read_file"
 WRITE: Final = "agent_write_file"
 TERMINAL: Final = "agent_terminal"
 NAMES: Final = (PERMISSION, READ, WRITE, TERMINAL)
-ALWAYS: Final = r'"always_allowed":true'
-"""Found in the canonical arguments of a call whose block has `alwaysAllowTools`. We put it there, never the agent."""
-
 MOST_READ: Final = 64 * 2**20
 """Of what a command puts out. One that has more is still run to its end; nobody sees it."""
+LARGEST_FILE: Final = 16 << 20
 TEXT: Final[dict[str, JSON]] = {"type": "string"}
+LONG: Final[dict[str, JSON]] = {"type": "string", "maxLength": LARGEST_FILE}
 Roots = Callable[[str], Root]
 
 
@@ -48,7 +47,13 @@ def _permission(live: LiveAgents) -> Tool:
     spec = ToolSpec(
         PERMISSION,
         "A foreign agent does something by itself, with leave.",
-        _schema(kind=TEXT, title=TEXT, input={}, paths={"type": "array", "items": TEXT}, changes=TEXT),
+        _schema(
+            kind=TEXT,
+            title=TEXT,
+            input={"maxLength": LARGEST_FILE},
+            paths={"type": "array", "items": TEXT},
+            changes=TEXT,
+        ),
         side_effect=True,
         repeat="once",
     )
@@ -89,7 +94,7 @@ def _write(live: LiveAgents, roots: Roots) -> Tool:
     spec = ToolSpec(
         WRITE,
         "Write a text file for a foreign agent.",
-        _schema(directory=TEXT, path=TEXT, content=TEXT),
+        _schema(directory=TEXT, path=TEXT, content=LONG),
         side_effect=True,
         repeat="checkable",
     )
@@ -176,7 +181,7 @@ def _terminal_preview(args: Args) -> str:
 
 
 def _schema(**properties: Any) -> Mapping[str, JSON]:
-    common: dict[str, JSON] = {"agent": TEXT, "request": TEXT, "always_allowed": {"type": "boolean"}}
+    common: dict[str, JSON] = {"agent": TEXT, "request": TEXT}
     return {
         "type": "object",
         "properties": {**common, **properties},

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -11,7 +12,6 @@ from pollux.core.tools import Tool
 from pollux.runbooks.agents import foreign, internal
 from pollux.runbooks.blocks.block_type import Args, Call, Reading, members
 from pollux.runbooks.documents import AcpSource, Block, agent_of
-from pollux.runbooks.made_from import labels_of
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.settings import AgentEntry, entry_of, resolve
 
@@ -43,7 +43,7 @@ class Agent:
         config = agent_of(block)
         reading = Reading(block, scene)
         directory = self._directory(reading, config.working_directory)
-        placed_by = labels_of(reading.sources, scene.runbook)
+        placed_by = reading.sources | scene.directory_sources
         args: Args = {
             "name": block.name,
             "prompt": reading.rendered(config.prompt),
@@ -57,9 +57,8 @@ class Agent:
             entry = entry_of(config.source.command, self._registry)
             args["env"] = {**(entry.env if entry else {}), **config.source.env}
             args["mcp_servers"] = _mcp_servers(reading)
-            if placed_by:
-                args[foreign.PLACED_BY] = placed_by
-            return reading.call(foreign.NAME, **args)
+            args["accepted"] = _accepted(scene)
+            return replace(reading.call(foreign.NAME, **args), placed_by=placed_by)
         try:
             args["model"] = config.source.model_name() or scene.model or self._model
         except ValidationError as problem:
@@ -111,6 +110,12 @@ class Agent:
             return reading.scene.directory
         path = Path(reading.scene.directory, Path(reading.rendered(written)).expanduser())
         return str(path)
+
+
+def _accepted(scene: Scene) -> dict[str, JSON]:
+    """Where the document lies, and the programs that a person accepted with it. What starts is compared with them."""
+    programs: JSON = None if scene.programs is None else [[word, file] for word, file in scene.programs]
+    return {"folder": scene.folder, "programs": programs}
 
 
 def _mcp_servers(reading: Reading) -> list[JSON]:

@@ -22,17 +22,23 @@ from pollux.core.messages import JSON
 from pollux.core.redact import Masking
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
+from pollux.runbooks.agents.known import unknown_settings
 from pollux.runbooks.agents.live import LiveAgents, Refusal
+from pollux.runbooks.agents.program import Programs, differences, located, servers_of, started_by
+from pollux.runbooks.blocks.block_type import TEXT
 from pollux.runbooks.blocks.programs import environment_subjects
+from pollux.runbooks.settings import DEFAULT_AGENTS, AgentEntry
 from pollux.runbooks.trust import always_asks
 from pollux.tools.define import Args, FunctionTool
 from pollux.tools.files.change import glance
 
 NAME: Final = "runbook_acp"
-DANGEROUS: Final = r'"dangerous":"[^"]'
-"""Found in the canonical arguments of a command that switches its own questions off."""
-PLACED_BY: Final = "placed_by"
-"""The blocks whose outputs say where it works: that is what it may read."""
+DANGEROUS: Final = "dangerous:"
+"""How a subject begins that says which word of the command switches the agent's own questions off."""
+UNACCEPTED: Final = "unaccepted:"
+"""How a subject begins that says which program is not the one that a person accepted with the document."""
+UNKNOWN: Final = "unknown:"
+"""How a subject begins that says what a known agent would be given that Pollux does not know to be harmless."""
 NEEDS: Final[Mapping[ToolKind, str]] = {
     "read": "readFiles",
     "search": "readFiles",
@@ -46,7 +52,6 @@ MOST_SHOWN: Final = 4_000
 MOST_OF_LINE: Final = 500
 """Of each of the last lines that a failed agent wrote to stderr."""
 
-TEXT: Final[dict[str, JSON]] = {"type": "string"}
 CAPABILITIES: Final[dict[str, JSON]] = {
     "type": "object",
     "properties": {
@@ -64,13 +69,16 @@ SPEC: Final = ToolSpec(
             "argv": {"type": "array", "items": TEXT, "minItems": 1},
             "env": {"type": "object", "additionalProperties": TEXT},
             "directory": TEXT,
-            PLACED_BY: {"type": "array", "items": TEXT},
             "prompt": TEXT,
             "system": TEXT,
             "capabilities": CAPABILITIES,
             "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
             "mcp_servers": {"type": "array", "items": {"type": "object"}},
             "dangerous": TEXT,
+            "accepted": {"type": "object"},
+            "programs": {"type": "array", "items": {"type": "array", "items": TEXT}},
+            "unaccepted": {"type": "array", "items": TEXT},
+            "unknown": {"type": "array", "items": TEXT},
         },
         "required": ["name", "argv", "env", "directory", "prompt"],
         "additionalProperties": False,
@@ -80,17 +88,23 @@ SPEC: Final = ToolSpec(
 )
 
 
-def foreign_agent(live: LiveAgents, masking: Masking) -> FunctionTool:
-    """The tool. Its agents are found by those behind their requests in `live`; `masking` knows what is never kept."""
+def foreign_agent(
+    live: LiveAgents, masking: Masking, registry: Mapping[str, AgentEntry] = DEFAULT_AGENTS
+) -> FunctionTool:
+    """The tool. Its agents are found by those behind their requests in `live`; `masking` knows what is never kept.
+
+    What the `registry` says of an agent is the person's own word: only what a document adds to that is asked about.
+    """
 
     async def run(context: ToolContext, args: Args) -> dict[str, JSON]:
         _check_installed()
+        _check_same(args)
         began = time.monotonic()
         desk = _Desk(context, live, args, masking)
         wanted = _capabilities(args)
         try:
             answer = await converse(
-                AgentCommand(tuple(_words(args)), _env(args), str(args["directory"])),
+                AgentCommand(_located(args), _env(args), str(args["directory"])),
                 prompt=str(args["prompt"]),
                 system=str(args["system"]) or None,
                 client=desk,
@@ -104,7 +118,7 @@ def foreign_agent(live: LiveAgents, masking: Masking) -> FunctionTool:
             live.forget(context)
         return _result(answer, desk, time.monotonic() - began)
 
-    return FunctionTool(SPEC, run, prepare=_prepare, subjects=_subjects, preview=_preview)
+    return FunctionTool(SPEC, run, prepare=lambda args: _prepare(args, registry), subjects=_subjects, preview=_preview)
 
 
 class _Desk:
@@ -139,7 +153,7 @@ class _Desk:
         }
         try:
             # It says what it will do, and does it itself: nothing is lost where a secret is left out of that.
-            await self._ask(asked.PERMISSION, number, **self._masking.value(told))
+            await self._ask(asked.PERMISSION, number, is_vague=need is None, **self._masking.value(told))
         except Refusal as refused:
             self._refused.add(request.tool_call_id)
             self.approved.discard(request.tool_call_id)
@@ -204,10 +218,14 @@ class _Desk:
         self._requests += 1
         return f"{tool}#{self._requests}"
 
-    async def _ask(self, tool: str, request: str, **args: JSON) -> Any:
-        told: Args = {"agent": self._args["name"], "always_allowed": self._may["alwaysAllowTools"], **args}
+    async def _ask(self, tool: str, request: str, *, is_vague: bool = False, **args: JSON) -> Any:
+        told: Args = {"agent": self._args["name"], **args}
+        given = {name for name, is_on in self._may.items() if is_on}
+        if is_vague and not given.issuperset(NEEDS.values()):
+            # The kind is the agent's own word: one that says nothing must not stand for what the block may not do.
+            given.discard("alwaysAllowTools")
         try:
-            return await self._live.ask(self._context, tool, request, told)
+            return await self._live.ask(self._context, tool, request, told, capabilities=given)
         except ValidationError as problem:
             raise PolicyError(str(problem)) from None
 
@@ -248,12 +266,57 @@ def _failure(problem: AgentFailed) -> ToolExecutionError:
     return ToolExecutionError(said, code=code)
 
 
-def _prepare(args: Args) -> Args:
+def _prepare(args: Args, registry: Mapping[str, AgentEntry]) -> Args:
     words = [str(word) for word in cast("list[JSON]", args["argv"])]
     off = {"readFiles": False, "writeFiles": False, "executeCommands": False, "alwaysAllowTools": False}
     given = cast("dict[str, JSON]", args.get("capabilities") or {})
-    plain: Args = {"system": "", "timeout": None, "mcp_servers": []}
-    return {**plain, **args, "capabilities": {**off, **given}, "dangerous": always_asks(words)}
+    plain: Args = {"system": "", "timeout": None, "mcp_servers": [], "accepted": {}}
+    programs, accepted = _programs(args), _pairs(cast("dict[str, JSON]", args.get("accepted", {})).get("programs"))
+    # Worked out here, whatever the arguments say of it.
+    return {
+        **plain,
+        **args,
+        "capabilities": {**off, **given},
+        "dangerous": always_asks(words),
+        "programs": [[word, file] for word, file in programs],
+        "unaccepted": [] if accepted is None else differences(programs, accepted),
+        "unknown": _unknown(words, _env(args), registry),
+    }
+
+
+def _unknown(words: list[str], env: Mapping[str, str], registry: Mapping[str, AgentEntry]) -> list[str]:
+    """What the document gives a known agent that is not known to be harmless."""
+    entries = [entry for entry in registry.values() if tuple(words[: len(entry.argv)]) == entry.argv]
+    own = max(entries, key=lambda entry: len(entry.argv), default=None)
+    named = {name: value for name, value in env.items() if own is None or own.env.get(name) != value}
+    return unknown_settings(words, named, own=len(own.argv) if own else 0)
+
+
+def _programs(args: Args) -> Programs:
+    """Which files the command means now."""
+    folder = cast("dict[str, str]", args.get("accepted", {})).get("folder") or str(args["directory"])
+    commands = (_words(args), *servers_of(args.get("mcp_servers")))
+    found = [started_by(each, env=_env(args), directory=str(args["directory"]), folder=folder) for each in commands]
+    return tuple(dict.fromkeys(pair for pairs in found for pair in pairs))
+
+
+def _pairs(given: JSON) -> Programs | None:
+    return None if given is None else tuple((str(word), str(file)) for word, file in given)
+
+
+def _check_same(args: Args) -> None:
+    """Raises ToolExecutionError where another program would start than the one that was decided about."""
+    if changed := differences(_programs(args), _pairs(args["programs"]) or ()):
+        raise ToolExecutionError(
+            f"the agent was not started, because its program changed after the decision: {'; '.join(changed)}",
+            code="agent_failed",
+        )
+
+
+def _located(args: Args) -> tuple[str, ...]:
+    """The command, with the program that was found and not only its name."""
+    first, *rest = _words(args)
+    return located(first, env=_env(args), directory=str(args["directory"])) or first, *rest
 
 
 def _subjects(args: Args) -> frozenset[str]:
@@ -262,7 +325,13 @@ def _subjects(args: Args) -> frozenset[str]:
     servers = {
         f"mcp:{each.get('name')}#{digest(each)[:12]}" for each in cast("list[dict[str, JSON]]", args["mcp_servers"])
     }
-    return frozenset({shlex.join(_words(args)), *may, *servers}) | environment_subjects(_env(args))
+    marked = {
+        *([f"{DANGEROUS}{args['dangerous']}"] if args["dangerous"] else []),
+        *(f"{UNACCEPTED}{each}" for each in cast("list[str]", args["unaccepted"])),
+        *(f"{UNKNOWN}{each}" for each in cast("list[str]", args["unknown"])),
+        *(f"program:{file}" for _, file in _pairs(args["programs"]) or ()),
+    }
+    return frozenset({shlex.join(_words(args)), *may, *servers, *marked}) | environment_subjects(_env(args))
 
 
 def _preview(args: Args) -> str:
@@ -276,8 +345,13 @@ def _preview(args: Args) -> str:
     servers = [str(each.get("name")) for each in cast("list[dict[str, JSON]]", args["mcp_servers"])]
     if servers:
         lines.append(f"with the MCP servers {', '.join(servers)}, that it starts itself")
-    if args["dangerous"]:
-        lines.append(f"careful: {args['dangerous']}")
+    lines += [f"{word} is {file}" for word, file in _pairs(args["programs"]) or () if word != file]
+    careful = [
+        *([str(args["dangerous"])] if args["dangerous"] else []),
+        *cast("list[str]", args["unaccepted"]),
+        *(f"the agent would be started with {each}, which Pollux does not know" for each in args["unknown"]),
+    ]
+    lines += [f"careful: {each}" for each in careful]
     return "\n".join([*lines, "", str(args["prompt"])])
 
 

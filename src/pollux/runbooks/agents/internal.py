@@ -110,6 +110,8 @@ def internal_agent(host: Host) -> Tool:
                     parent=Parent(context.run_id, context.action_id, root),
                     run_id=child_of(context.action_id),
                     rules=rules_for(capabilities),
+                    # What it asks, it asks for the document that wrote its prompt.
+                    document=parent.document,
                     instructions=_instructions(args),
                     title=str(args["name"]),
                 )

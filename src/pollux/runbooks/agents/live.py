@@ -5,6 +5,7 @@ give it the leave it waits for, and to hear from it how the tool call ended.
 """
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 from pollux.acp.updates import ToolCall
@@ -32,10 +33,12 @@ class LiveAgents:
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], Waiting] = {}
 
-    async def ask(self, context: ToolContext, tool: str, request: str, args: dict[str, JSON]) -> Any:
+    async def ask(
+        self, context: ToolContext, tool: str, request: str, args: dict[str, JSON], *, capabilities: Collection[str]
+    ) -> Any:
         """Have the request decided. What the tool behind it gives as leave, or an error that says why there is none."""
         waiting = self._requests[context.action_id, request] = Waiting()
-        asking = asyncio.ensure_future(context.ask(tool, {**args, "request": request}))
+        asking = asyncio.ensure_future(context.ask(tool, {**args, "request": request}, capabilities=capabilities))
         try:
             await asyncio.wait({asking, waiting.leave}, return_when=asyncio.FIRST_COMPLETED)
             if waiting.leave.done() and not waiting.leave.cancelled():

@@ -20,9 +20,11 @@ Args = dict[str, JSON]
 
 VARIABLE: Final = re.compile(r"\w+")
 """What a variable may be called: letters, digits and underscores."""
-TEXT: Final[dict[str, JSON]] = {"type": "string"}
+LONGEST: Final = 4 << 20
+"""Characters of one text of a block: a script, a prompt made from outputs, a variable."""
+TEXT: Final[dict[str, JSON]] = {"type": "string", "maxLength": LONGEST}
 NAME: Final[dict[str, JSON]] = {"type": "string", "maxLength": 1_000}
-ENVIRONMENT: Final[dict[str, JSON]] = {"type": "object", "additionalProperties": {"type": "string"}}
+ENVIRONMENT: Final[dict[str, JSON]] = {"type": "object", "additionalProperties": TEXT}
 TIMEOUT: Final[dict[str, JSON]] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 10_000_000}
 
 
@@ -33,6 +35,8 @@ class Call:
     tool: str
     args: Args
     sources: frozenset[str] = frozenset()
+    placed_by: frozenset[str] = frozenset()
+    """The blocks whose outputs say where it works."""
 
 
 class BlockType(Protocol):
@@ -141,8 +145,8 @@ class Reading:
         return dict(self.scene.env)
 
     def call(self, tool: str, /, **args: JSON) -> Call:
-        """The call, with what its texts so far were made of."""
-        return Call(tool, args, self._sources)
+        """The call, with what its texts so far were made of, and who says where it works."""
+        return Call(tool, args, self._sources, self.scene.directory_sources)
 
     @property
     def sources(self) -> frozenset[str]:

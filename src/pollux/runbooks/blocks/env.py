@@ -1,10 +1,17 @@
 """`env`: a variable in the environment of the programs that later blocks run."""
 
+from dataclasses import replace
+from typing import Final
+
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.block_type import NAME, TEXT, Call, Quiet, Reading
 from pollux.runbooks.blocks.remembered import remembered, remembering, to_remember
+from pollux.runbooks.blocks.steering import steers
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
+
+NOT_LITERAL: Final = "value from outside: "
+"""How a source begins that says: this variable changes what programs run, and its value is not in the document."""
 
 
 class Env(Quiet):
@@ -23,7 +30,12 @@ class Env(Quiet):
             raise reading.problem(f"name must hold neither '=' nor NUL, found {name!r}")
         if "\0" in value:
             raise reading.problem("value must not hold a NUL: no program can be given one")
-        return to_remember(reading, "runbook_env", name=name, value=value)
+        call = to_remember(reading, "runbook_env", name=name, value=value)
+        is_literal = (name, value) == (reading.written("name").strip(), reading.written("value"))
+        if is_literal or not steers(name):
+            return call
+        # A value that the document only makes room for: nobody who accepted the document has seen it.
+        return replace(call, sources=call.sources | {f"{NOT_LITERAL}{name}"})
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
         # A block that nobody has filled in yet names nothing, and sets nothing.

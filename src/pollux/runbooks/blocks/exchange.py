@@ -1,8 +1,8 @@
 """One HTTP request of a block, from its sending to the end of its answer.
 
-Redirects are followed as long as that gives nothing away: within the same origin; elsewhere only for what is merely
-read, without the headers that were meant for the first place, and never from https to http. Where they are not
-followed, the redirect itself is the answer.
+A person or a rule approves one origin: scheme, host and port. Redirects are followed within it, and nowhere else: to
+another origin it would be another request, that nobody was asked about. Where a redirect is not followed, it is itself
+the answer, and the block fails with the origin that it led to.
 """
 
 import asyncio
@@ -29,7 +29,6 @@ CONNECT_SECONDS: Final = 30.0
 MAX_REDIRECTS: Final = 10
 READING: Final = ("GET", "HEAD")
 REDIRECTS: Final = (301, 302, 303, 307, 308)
-SENT_ANYWHERE: Final = ("accept", "accept-language", "user-agent")
 
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9.])?)(?::([0-9]{1,5}))?")
 _URL: Final = re.compile(r"(https?)://([^/?#\\]+)((?:[/?][^#\x00-\x1f\x7f]*)?)(?:#[^\x00-\x1f\x7f]*)?", re.IGNORECASE)
@@ -152,13 +151,11 @@ def _next(request: Request, status: int, location: str) -> Request | str:
         verb, body = (verb if verb == "HEAD" else "GET"), ""
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
     if origin_of(url) != origin_of(request.url):
-        if request.url.startswith("https:") and not url.startswith("https:"):
-            return "the redirect was not followed: it leads from https to http"
-        if request.verb not in READING:
-            return (
-                f"the redirect was not followed: it leads to {origin_of(url)}, and this request was for another place"
-            )
-        headers = {name: value for name, value in headers.items() if name.lower() in SENT_ANYWHERE}
+        approved = origin_of(request.url)
+        return (
+            f"the redirect was not followed: it leads to {origin_of(url)}, and only {approved} was approved."
+            " Put the new address into the block"
+        )
     return Request(verb, url, headers, body)
 
 

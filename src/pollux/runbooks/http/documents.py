@@ -33,9 +33,11 @@ from pollux.runbooks.http.shapes import (
     DocumentView,
     InternalAgentView,
     NoticeView,
+    ProgramView,
     RunbookItem,
     RunbookPage,
 )
+from pollux.runbooks.opening import folder_of
 from pollux.runbooks.shelf import SUFFIXES, Volume, digest_of
 from pollux.tools.threads import in_thread
 
@@ -103,17 +105,17 @@ def changed_meanwhile() -> HttpError:
 def _page(runtime: RunbookRuntime, limit: int, before: str | None) -> RunbookPage:
     paths = sorted(path_of(runtime, str(path)) for path in runtime.shelf.paths())
     rest = paths[bisect_right(paths, before) :] if before is not None else paths
-    trusted = {pin.digest for pin in runtime.runbooks.trust.list() if pin.kind == "runbook"}
+    trusted = {(pin.digest, pin.folder) for pin in runtime.runbooks.trust.list() if pin.kind == "runbook"}
     items = [_item(runtime, path, trusted) for path in rest[:limit]]
     return RunbookPage(items=items, next=rest[limit - 1] if len(rest) > limit else None)
 
 
-def _item(runtime: RunbookRuntime, path: str, trusted: set[str]) -> RunbookItem:
-    digest, runbook, error = "", None, ""
+def _item(runtime: RunbookRuntime, path: str, trusted: set[tuple[str, str]]) -> RunbookItem:
+    digest, folder, runbook, error = "", "", None, ""
     try:
         # Not read blindly: what is called like a document may be a pipe.
         found = volume_at(runtime, path)
-        digest = found.digest
+        digest, folder = found.digest, folder_of(str(found.path), "")
         runbook = found.read()
     except (ValidationError, NotFound) as problem:
         error = str(problem)
@@ -122,7 +124,7 @@ def _item(runtime: RunbookRuntime, path: str, trusted: set[str]) -> RunbookItem:
         id=runbook.id if runbook else "",
         name=runbook.name if runbook else "",
         digest=digest,
-        trusted=digest in trusted,
+        trusted=(digest, folder) in trusted,
         blocks=len(runbook.blocks) if runbook else 0,
         warnings=[notice.text for notice in runbook.warnings] if runbook else [],
         error=error,
@@ -166,7 +168,7 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
         source=found.source,
         form=found.form,
         digest=found.digest,
-        trusted=runtime.runbooks.trust.is_trusted("runbook", found.digest),
+        trusted=runtime.runbooks.is_trusted(found),
         editable=runtime.editable,
         id=runbook.id if runbook else "",
         name=runbook.name if runbook else "",
@@ -174,7 +176,13 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
         blocks=[_block(runtime, block) for block in runbook.blocks] if runbook else [],
         warnings=_notices(runbook) if runbook else [],
         error=error,
+        programs=_programs(runtime, found) if runbook else [],
     )
+
+
+def _programs(runtime: RunbookRuntime, found: Volume) -> list[ProgramView]:
+    directory = found.path.parent.resolve()
+    return [ProgramView(word=word, file=file) for word, file in runtime.runbooks.programs(found, directory=directory)]
 
 
 def _notices(runbook: Runbook) -> list[NoticeView]:

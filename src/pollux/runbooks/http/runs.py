@@ -9,6 +9,7 @@ from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.config import ConfigError, model_ref
 from pollux.core.errors import Misfit, NotFound, TooNew, ValidationError
+from pollux.core.ids import UserId
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import RunRow
 from pollux.engine.start import Start
@@ -114,11 +115,12 @@ def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Open
     if body.digest is not None and body.digest != document.digest:
         raise changed_meanwhile()
     document.read()
+    directory = document.path.parent.resolve()
     if body.trust:
         if body.digest is None:
             raise ValidationError("trust needs the digest of the document that you have read")
-        runtime.runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=user)
-    directory = document.path.parent.resolve()
+        programs = runtime.runbooks.programs(document, directory=directory)
+        runtime.runbooks.accept(document, programs, by=UserId(user))
     workspace = _workspace(directory)
     return opening_for(
         document,

@@ -147,6 +147,13 @@ class NoticeView(Camel, kw_only=True, frozen=True):
     is_hazard: bool
 
 
+class ProgramView(Camel, kw_only=True, frozen=True):
+    """A word of an agent's command that means a file, and which file that is."""
+
+    word: str
+    file: str
+
+
 class DocumentView(Camel, kw_only=True, frozen=True):
     """A document as it stands. One that cannot be read has an `error`, and no blocks."""
 
@@ -163,6 +170,8 @@ class DocumentView(Camel, kw_only=True, frozen=True):
     blocks: list[BlockView]
     warnings: list[NoticeView]
     error: str
+    programs: list[ProgramView] = []
+    """What its agents would start now: what `trust` accepts with the text."""
 
 
 # What is given: runs.

@@ -1,6 +1,5 @@
 """A runbook's events from the beginning and then as they happen: as NDJSON, or as server-sent events."""
 
-import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -8,14 +7,15 @@ from typing import Any
 from pollux.asgi.beats import with_beats
 from pollux.asgi.bodies import encoded
 from pollux.asgi.endpoint import Call
-from pollux.asgi.errors import INTERNAL, safe_text
+from pollux.asgi.errors import INTERNAL
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
-from pollux.core.errors import Draining, PolluxError, StoreError
+from pollux.core.errors import Draining, PolluxError, StoreError, public_text
+from pollux.engine.logs import log_of
 from pollux.runbooks.following import follow
 from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.told import Told
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 async def events(runtime: RunbookRuntime, call: Call) -> Lines:
@@ -37,7 +37,7 @@ async def _whole(runtime: RunbookRuntime, items: AsyncGenerator[Told]) -> AsyncG
         except PolluxError as problem:
             if isinstance(problem, StoreError) and runtime.engine.is_draining:
                 problem = Draining("this process is stopping; ask another, or try again soon")
-            yield _last_word(problem.code, safe_text(problem))
+            yield _last_word(problem.code, public_text(problem))
         except Exception:
             logger.exception("a runbook's stream failed")
             yield _last_word("internal", INTERNAL)

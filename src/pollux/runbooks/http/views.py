@@ -36,7 +36,7 @@ async def run_view(runtime: RunbookRuntime, run: Run) -> RunbookRunView:
         name=progress.runbook.name,
         path=path_of(runtime, opening.path),
         digest=digest_of(opening.source),
-        trusted=rules.TRUSTED[0] in run.rules,
+        trusted=run.document is not None and run.document.is_trusted,
         state=run.status,
         code=(ending.code or ending.status) if ending and ending.status != "completed" else "",
         error=ending.message if ending and ending.status != "completed" else "",
