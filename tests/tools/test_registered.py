@@ -11,7 +11,7 @@ import pytest
 
 from pollux.core.errors import ValidationError
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
-from pollux.core.policy import PolicyRequest, decide
+from pollux.core.policy import Facts, PolicyRequest, decide
 from pollux.core.tools import Reconciled, ToolContext
 from pollux.tools.registered import GROUP, registered_tools
 
@@ -128,7 +128,8 @@ async def test_a_file_may_make_a_tool_ask(site: Path):
 
 
 def mode(tool: Any) -> str:
-    return decide(PolicyRequest(UserId("ada"), "http", "default", tool.spec, {}), [], []).mode
+    facts = Facts(user=UserId("ada"), interface="http", profile="default")
+    return decide(PolicyRequest(tool.spec, {}, facts), [], []).mode
 
 
 @pytest.mark.parametrize(

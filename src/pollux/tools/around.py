@@ -4,6 +4,7 @@ from typing import Any
 
 from pollux.core.messages import JSON
 from pollux.core.tools import Personal, Reconciled, Tool, ToolContext
+from pollux.engine.definitions import functions_of
 
 
 class Around:
@@ -31,3 +32,6 @@ class Around:
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         return await self._inner.reconcile(context, args)
+
+    def functions(self) -> tuple[object, ...]:
+        return tuple(functions_of(self._inner))

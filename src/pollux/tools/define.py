@@ -64,3 +64,7 @@ class FunctionTool:
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
         return await self._reconcile(context, args)
+
+    def functions(self) -> tuple[object, ...]:
+        """What prepares, describes, runs and looks up a call: with another one of them it is another tool."""
+        return self._execute, self._prepare, self._subjects, self._preview, self._reconcile

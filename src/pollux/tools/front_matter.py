@@ -6,14 +6,14 @@ YAML does not take without quotes, is read as the text it plainly is.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.engine.untrusted import load_yaml
 
 LARGEST_HEAD: Final = 64 << 10
-_DEEPEST: Final = 20
 _HEAD: Final = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD: Final = re.compile(r"(\s*)([\w-]+):[ \t]+(\S.*)")
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -76,15 +76,7 @@ def _load(head: str, *, instead_of: Exception | None = None) -> object:
     import yaml
 
     try:
-        depth = 0
-        parse = cast("Callable[..., Iterator[yaml.Event]]", yaml.parse)  # pyright: ignore[reportUnknownMemberType]
-        for event in parse(head, Loader=yaml.BaseLoader):
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                raise ValueError("it has anchors and aliases (& and *), which are not read")
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
-                raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
-        return cast("object", yaml.load(head, Loader=yaml.BaseLoader))
+        return load_yaml(head, loader=yaml.BaseLoader)
     except yaml.YAMLError as problem:
         # What is wrong with the text as it was written is worth telling; what is wrong with ours is not.
         raise instead_of or problem from None

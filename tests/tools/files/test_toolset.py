@@ -8,13 +8,14 @@ import pytest
 
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
-from pollux.core.policy import PolicyRequest, Rule, decide
+from pollux.core.policy import Facts, PolicyRequest, Rule, decide
 from pollux.core.tools import ToolContext
 from pollux.engine.gate import Toolbox
 from pollux.tools.files import toolset
 from pollux.tools.files.root import Root
 from pollux.tools.files.toolset import file_tools
 
+FACTS = Facts(user=UserId("ada"), interface="sdk", profile="default")
 CONTEXT = ToolContext(UserId("ada"), "", RunId("run_1"), ActionId("act_1_1.0"), ThreadId("thr_1"))
 
 
@@ -102,12 +103,12 @@ def test_the_path_is_settled_before_anybody_is_asked(tools: Toolbox, place: Path
         ("write_file", {"path": "pollux.toml", "content": ""}, "not written by tools"),
         ("write_file", {"path": ".git/hooks/pre-commit", "content": ""}, "not written by tools"),
         ("write_file", {"path": ".", "content": ""}, "the working folder itself"),
-        ("write_file", {"path": "a", "content": "\0"}, "content: expected text, found a NUL"),
-        ("write_file", {"path": "a", "content": "x" * 10_000_001}, "content: expected at most 10 MB"),
+        ("write_file", {"path": "a", "content": "\0"}, "content: expected text without NUL"),
+        ("write_file", {"path": "a", "content": "x" * 10_000_001}, "content: expected at most 10,000,000 characters"),
         ("write_file", {"path": "a"}, "content"),
         ("replace", {"path": "a", "old": "", "new": "x"}, "old"),
         ("replace", {"path": "a", "old": "x", "new": "x"}, "nothing to change"),
-        ("replace", {"path": "a", "old": "x", "new": "\0"}, "new: expected text, found a NUL"),
+        ("replace", {"path": "a", "old": "x", "new": "\0"}, "new: expected text without NUL"),
     ],
 )
 def test_bad_arguments_are_refused_before_anybody_is_asked(tools: Toolbox, name: str, args: dict[str, Any], words: str):
@@ -116,10 +117,7 @@ def test_bad_arguments_are_refused_before_anybody_is_asked(tools: Toolbox, name:
 
 
 def test_reading_asks_nobody_and_writing_does(tools: Toolbox):
-    modes = {
-        name: decide(PolicyRequest(UserId("ada"), "sdk", "default", tool.spec, {}), [], []).mode
-        for name, tool in tools.items()
-    }
+    modes = {name: decide(PolicyRequest(tool.spec, {}, FACTS), [], []).mode for name, tool in tools.items()}
     assert modes == {
         "read_file": "allow",
         "list_directory": "allow",
@@ -135,7 +133,7 @@ def test_a_rule_about_a_path_meets_every_spelling_of_it(tools: Toolbox):
     for path, mode in {"src/a.py": "deny", "./docs/../src/a.py": "deny", "docs/a.py": "allow"}.items():
         args = tools.prepare("write_file", {"path": path, "content": ""})
         tool = tools["write_file"]
-        request = PolicyRequest(UserId("ada"), "sdk", "default", tool.spec, args, tool.subjects(args))
+        request = PolicyRequest(tool.spec, args, FACTS, tool.subjects(args))
         assert decide(request, rules, []).mode == mode
 
 

@@ -1,6 +1,6 @@
 """What the tests of Google's tools share: a server that answers by script, faults on the way there, and a journal."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -212,7 +212,7 @@ class Journal:
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         raise AssertionError("a mail shows nothing while it is sent")
 
-    async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
+    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise AssertionError("a mail asks for nothing else")
 
     async def observe(self, tool: str, title: str, status: str) -> None:

@@ -2,13 +2,14 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from tests.tools.google.addresses import GOOD
 
 from pollux.core.ids import GrantId, ThreadId, UserId
-from pollux.core.policy import Grant, PolicyRequest, Rule, Scope, decide
+from pollux.core.policy import Facts, Grant, PolicyRequest, Rule, Scope, decide
 from pollux.core.tools import ToolSpec
 from pollux.tools.define import Args
 from pollux.tools.google import event, mail
@@ -25,6 +26,10 @@ WRITTEN = [written for written, _ in GOOD]
 # What somebody may have typed into a list of grants. None of it is a canonical address, and none grants anything.
 LOOSE = ["BOB@EXAMPLE.COM", "*", "*@example.com", "bob@münchen.de", "example.com", "", "bob@*", "@"]
 SCOPES: list[Scope] = ["always", "session"]
+
+
+def facts(user: UserId) -> Facts:
+    return Facts(user=user, interface="http", profile="default")
 
 
 def call(tool: str, to: list[str], cc: list[str], bcc: list[str]) -> tuple[Args, frozenset[str], frozenset[str]]:
@@ -67,7 +72,7 @@ def test_leave_means_that_everybody_reached_is_granted_for_that_user_and_tool(ca
         args, spoken, reached = call(tool, to or ["bob@example.com"] * (tool == mail.NAME), cc, bcc)
         assert spoken == reached, case
         held = grants(dice, reached, tool, user)
-        request = PolicyRequest(user, "http", "default", TOOLS[tool], args, spoken, thread_id=HERE)
+        request = PolicyRequest(TOOLS[tool], args, replace(facts(user), thread_id=HERE), spoken)
         mode = decide(request, ASK, held).mode
         fitting = [grant for grant in held if (grant.user, grant.tool) == (user, tool)]
         granted = {grant.subject for grant in fitting if grant.scope == "always" or grant.thread_id == HERE}
@@ -81,12 +86,12 @@ def test_a_grant_covers_every_way_to_write_its_address_and_no_other_address(writ
     grant = Grant(GrantId("g"), USERS[0], mail.NAME, canonical, "always", 0.0)
     for to, mode in (([written], "allow"), ([written, "eve@example.net"], "require_approval")):
         args, spoken, _ = call(mail.NAME, to, [], [])
-        request = PolicyRequest(USERS[0], "http", "default", TOOLS[mail.NAME], args, spoken)
+        request = PolicyRequest(TOOLS[mail.NAME], args, facts(USERS[0]), spoken)
         assert decide(request, ASK, [grant]).mode == mode
 
 
 def test_an_event_without_attendees_is_never_covered_by_grants():
     args, spoken, _ = call(event.NAME, [], [], [])
     grant = Grant(GrantId("g"), USERS[0], event.NAME, "", "always", 0.0)
-    request = PolicyRequest(USERS[0], "http", "default", TOOLS[event.NAME], args, spoken)
+    request = PolicyRequest(TOOLS[event.NAME], args, facts(USERS[0]), spoken)
     assert decide(request, ASK, [grant]).mode == "require_approval"

@@ -62,7 +62,7 @@ def test_the_number_of_recipients_is_bounded_over_all_lists():
 
 def test_texts_are_bounded():
     assert prepared(body="x" * 500_000, html="y" * 500_000)
-    with pytest.raises(ValidationError, match="body: expected at most 500,000 bytes"):
+    with pytest.raises(ValidationError, match="body: expected at most 500,000 characters"):
         prepared(body="x" * 500_001)
     with pytest.raises(ValidationError, match="html: expected at most 500,000 bytes"):
         prepared(html="é" * 250_001)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pollux.core.ids import UserId
-from pollux.core.policy import Mode, PolicyRequest, Rule, decide
+from pollux.core.policy import Facts, Mode, PolicyRequest, Rule, decide
 from pollux.core.tools import ToolSpec
 from pollux.tools.shell.judge import prefix_patterns, subjects
 from pollux.tools.shell.parse import Simple, parse
@@ -23,7 +23,8 @@ def mode_of(command: str, *rules: Rule) -> Mode:
 
 def request_for(command: str) -> PolicyRequest:
     seen = subjects(command)
-    return PolicyRequest(UserId("ada"), "sdk", "default", tool=SHELL, args={"command": command}, subjects=seen)
+    facts = Facts(user=UserId("ada"), interface="sdk", profile="default")
+    return PolicyRequest(SHELL, {"command": command}, facts, seen)
 
 
 def rule(decision: Mode, prefix: str) -> Rule:
@@ -88,6 +89,35 @@ def test_what_is_forbidden_stays_so_however_it_is_written(prefix: str, command: 
 )
 def test_what_only_looks_like_the_forbidden_is_not(prefix: str, command: str):
     assert mode_of(command, ANYTHING, rule("deny", prefix)) == "allow"
+
+
+def _shells(levels: int) -> str:
+    command = "rm -rf x"
+    for _ in range(levels):
+        command = shlex.join(["sh", "-c", command])
+    return command
+
+
+# Beyond each of the limits to what is read of a command.
+BEYOND = {
+    "commands": "true;" * 300 + "rm -rf x",
+    "commands, one of them first": "rm -rf x;" + "true;" * 300,
+    "bytes": f"echo {'a' * 32_768}; rm -rf x",
+    "special characters": "echo " + "'a' " * 600 + "; rm -rf x",
+    "scripts within scripts": _shells(8),
+    "launchers": "env " * 12 + "rm -rf x",
+    "words that may be the command": "env " + "-u A " * 300 + "rm -rf x",
+    "scripts of one shell": "sh " + "a " * 40 + "-c 'rm -rf x'",
+    "what the grammar reads": "case x in a) ;;& esac <<<<( ; rm -rf x",
+}
+
+
+@pytest.mark.parametrize("command", BEYOND.values(), ids=BEYOND)
+def test_what_is_padded_beyond_a_limit_is_no_less_forbidden(command: str):
+    for prefix in ("rm", "git push"):
+        assert mode_of(command, ANYTHING, rule("deny", prefix)) == "deny"
+        assert mode_of(command, ANYTHING, rule("require_approval", prefix)) == "require_approval"
+    assert mode_of(command, ANYTHING) == "require_approval"
 
 
 @pytest.mark.parametrize(("prefix", "command"), BENIGN)

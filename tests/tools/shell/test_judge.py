@@ -8,8 +8,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pollux.core.errors import ValidationError
-from pollux.core.policy import Mode
-from pollux.tools.shell.judge import MAX_PREFIX_LENGTH, MAX_PREFIX_WORDS, MAX_WITHIN, prefix_patterns, subjects
+from pollux.core.policy import UNANALYSED, Mode
+from pollux.tools.shell.judge import (
+    COMPUTED,
+    MAX_PREFIX_LENGTH,
+    MAX_PREFIX_WORDS,
+    MAX_WITHIN,
+    prefix_patterns,
+    subjects,
+)
 
 
 def fits(prefix: str, decision: Mode, subject: str) -> bool:
@@ -65,7 +72,9 @@ def test_what_is_within_is_bounded():
         == len("within:") + 2 * MAX_PREFIX_LENGTH
     )
     many = subjects(";".join(f"/bin/a{number}" for number in range(MAX_WITHIN)))
-    assert len(many) == MAX_WITHIN + 1
+    # The command itself, as many as are listed, and a word that there are more.
+    assert len(many) == MAX_WITHIN + 2
+    assert UNANALYSED in many
     assert f"within:{' '.join(['a'] * MAX_PREFIX_WORDS)}" in subjects("a " * 40 + "; b")
 
 
@@ -80,7 +89,8 @@ def test_whatever_the_command_exactly_one_subject_tells_all_of_it(command: str |
     found = subjects(command)
     "".join(found).encode()
     assert sum(subject.startswith(("run:", "indirect:", "script:")) for subject in found) == 1
-    assert all(subject.startswith(("run:", "indirect:", "script:", "within:")) for subject in found)
+    rest = found - {UNANALYSED, COMPUTED}
+    assert all(subject.startswith(("run:", "indirect:", "script:", "within:")) for subject in rest)
 
 
 def test_a_prefix_to_allow_covers_plain_commands_and_what_it_spells_out():
@@ -92,8 +102,9 @@ def test_a_prefix_to_allow_covers_plain_commands_and_what_it_spells_out():
         "indirect:(python -m pytest)",
         "indirect:(python -m pytest) *",
         "within:*",
+        COMPUTED,
     )
-    assert prefix_patterns("ls", "allow") == ("run:ls", "run:ls *", "within:*")
+    assert prefix_patterns("ls", "allow") == ("run:ls", "run:ls *", "within:*", COMPUTED)
 
 
 @pytest.mark.parametrize("decision", ["deny", "require_approval"])
@@ -103,6 +114,7 @@ def test_a_prefix_to_forbid_covers_it_wherever_it_stands(decision: Mode):
         "run:git push *",
         "within:git push",
         "within:git push *",
+        COMPUTED,
     )
 
 
@@ -121,6 +133,19 @@ def test_a_prefix_to_forbid_covers_it_wherever_it_stands(decision: Mode):
         ("ls", "/bin/ls", False),
         ("/bin/ls", "/bin/ls -l", True),
         ("./ls", "./ls", True),
+        ("./ls", "./ls -l", False),
+        ("./ls -l", "./ls -l", True),
+        ("my-tool", "my-tool", False),
+        ("my-tool", "my-tool x", False),
+        ("my-tool x", "my-tool x", True),
+        ("my-tool x", "my-tool x y", False),
+        ("/opt/tools/lint", "/opt/tools/lint", False),
+        ("pytest", "pytest", False),
+        ("pytest", "pytest -q", False),
+        ("pytest -q", "pytest -q tests", True),
+        ("pytest -q", "pytest -q -p evil", False),
+        (".venv/bin/pytest", ".venv/bin/pytest -q tests", True),
+        (".venv/bin/pylint", ".venv/bin/pylint --init-hook=x", False),
         ("echo '*'", "echo '*' b", True),
         ("echo '*'", "echo abc", False),
         ("echo '[a]?'", "echo '[a]?'", True),
@@ -193,8 +218,8 @@ WORDS = st.lists(st.text("ab*?[]!()' \"\\\n-", max_size=3) | st.sampled_from(["a
 def test_for_plain_commands_a_prefix_fits_exactly_where_the_words_begin_alike(
     more: list[str], other: list[str], same: bool
 ):
-    argv = ["tool", *(more if same else []), *other]
-    prefix = ["tool", *more]
+    argv = ["echo", *(more if same else []), *other]
+    prefix = ["echo", *more]
     expected = argv[: len(prefix)] == prefix
     (subject,) = subjects(argv)
     assert fits(shlex.join(prefix), "deny", subject) == expected

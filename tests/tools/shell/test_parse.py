@@ -79,7 +79,7 @@ def test_what_the_grammar_reads_otherwise_is_not_simple(text: str):
         ("export A=1", [("export", "A=1")]),
         ("unset A", [("unset", "A")]),
         ("[[ -f  x ]] && a", [("[[", "-f x", "]]"), ("a",)]),
-        ("r\\\nm x", [("rm", "x")]),
+        ("r\\\nm x", [("rm", "x"), ("r", "m", "x")]),
         ("'r'\"m\" \\x; y", [("rm", "x"), ("y",)]),
         ("$cmd x", [("$cmd", "x")]),
         ("rm x # y", [("rm", "x")]),

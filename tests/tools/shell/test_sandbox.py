@@ -224,6 +224,7 @@ def test_an_account_without_a_home_of_its_own_keeps_the_system_visible(tmp_path:
 def no_bubblewrap(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     place = tmp_path / "programs"
     place.mkdir()
+    (tmp_path / "work").mkdir()
     if request.param == "broken":
         (place / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
         (place / "bwrap").chmod(stat.S_IRWXU)
@@ -232,14 +233,14 @@ def no_bubblewrap(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: p
 
 
 async def test_a_required_sandbox_that_is_not_to_be_had_blocks(tmp_path: Path, no_bubblewrap: str):
-    result = await sh("echo ran > ran", box=Box(tmp_path), sandbox="required")
+    result = await sh("echo ran > ran", box=Box(tmp_path / "work"), sandbox="required")
     assert (result.exit_code, result.blocked, result.stdout) == (126, True, "")
     assert no_bubblewrap in result.reason and "Install bubblewrap" in result.reason and "`off`" in result.reason
-    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "work/ran").exists()
 
 
 async def test_auto_does_without_a_sandbox_that_is_not_to_be_had(tmp_path: Path, no_bubblewrap: str):
-    assert (await sh("echo ran", box=Box(tmp_path), sandbox="auto")).stdout == "ran\n"
+    assert (await sh("echo ran", box=Box(tmp_path / "work"), sandbox="auto")).stdout == "ran\n"
     assert (find_bubblewrap() is None) == ("not installed" in no_bubblewrap)
 
 

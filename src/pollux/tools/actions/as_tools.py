@@ -6,6 +6,7 @@ from typing import Any, Final
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
+from pollux.engine.definitions import functions_of
 from pollux.tools.actions.names import tool_name
 from pollux.tools.actions.registry import INVALID_OUTPUT, ActionError, ActionRegistry, DescribedAction
 from pollux.tools.define import Args
@@ -61,6 +62,9 @@ class ActionTool:
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
         return await self._handler.reconcile(context, args)
+
+    def functions(self) -> tuple[object, ...]:
+        return tuple(functions_of(self._handler.tool))
 
 
 def action_tools(

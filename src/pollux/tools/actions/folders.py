@@ -1,10 +1,10 @@
 """Find plugins and described actions beneath a folder. What is hidden, installed or generated is passed over."""
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from pollux.engine.untrusted import walk
 from pollux.tools.actions.places import ACTION, MANIFEST
 
 _PASSED_OVER: Final = ("node_modules", "__pycache__", "dist")
@@ -26,6 +26,5 @@ def _files(folders: Iterable[Path]) -> Iterator[Path]:
         if not folder.is_dir():
             yield folder
             continue
-        for place, inner, names in os.walk(folder):
-            inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in _PASSED_OVER)
-            yield from (Path(place) / name for name in sorted(names))
+        for place, names in walk(folder, without=_PASSED_OVER):
+            yield from (place / name for name in names)

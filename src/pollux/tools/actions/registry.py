@@ -5,7 +5,6 @@ against the schema too. A caller hears of every failure as an ActionError, never
 """
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
@@ -16,13 +15,14 @@ from pollux.core.ids import ActionId, RunId, ThreadId, UserId
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.engine import schemas
+from pollux.engine.logs import log_of
 from pollux.tools.actions.defaults import with_defaults
 from pollux.tools.actions.handlers import Handler
 from pollux.tools.actions.metadata import ActionMetadata
 from pollux.tools.define import Args
 from pollux.tools.typed.schema import as_json
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 NOT_FOUND: Final = "ACTION_NOT_FOUND"
 INVALID_INPUT: Final = "INVALID_INPUT"

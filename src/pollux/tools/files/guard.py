@@ -3,9 +3,10 @@
 Judged by the names where a path arrives, without links, and as a file system that knows no case would compare them.
 Whether the thing exists makes no difference: otherwise it could be written first.
 
-- hidden, neither read nor written nor searched: `.env`, and the paths given as `protected` (keys, the store);
-- kept, read but not written: `pollux.toml`, `config/.gemini.yaml`, everything in `.git` and `.git` itself (hooks and
-  configuration there are commands that the next `git status` would run), and the paths given as `readable`.
+- hidden, neither read nor written nor searched: `.env`, `config/.gemini.yaml`, and the paths given as `protected`
+  (keys, the store);
+- kept, read but not written: `pollux.toml`, everything in `.git` and `.git` itself (hooks and configuration there are
+  commands that git would run), the configuration of agents, skills, and the paths given as `readable`.
 """
 
 from typing import Final
@@ -14,16 +15,24 @@ from pollux.core.errors import PolicyError
 from pollux.core.frozen import frozen
 from pollux.tools.files.names import Names, folded
 
-HIDDEN: Final[tuple[Names, ...]] = ((".env",),)
-KEPT: Final[tuple[Names, ...]] = (("pollux.toml",), ("config", ".gemini.yaml"), (".git",))
+HIDDEN: Final[tuple[Names, ...]] = ((".env",), ("config", ".gemini.yaml"))
+KEPT: Final[tuple[Names, ...]] = tuple(
+    (name,) for name in "pollux.toml skill.md .git .gemini .codex .claude .cursor .opencode .pollux .mcp.json".split()
+)
 
 
 @frozen
 class Guard:
-    """Who says no. `hidden` and `kept` are folded paths from the root, in addition to what is protected everywhere."""
+    """Who says no. The paths are folded and from the root, in addition to what is protected everywhere.
+
+    Names that end with one of the `endings` are kept too. Beside a path of `stores`, what begins with its name is
+    hidden: `x.db-wal`, `x.db.lock`.
+    """
 
     hidden: tuple[Names, ...] = ()
     kept: tuple[Names, ...] = ()
+    stores: tuple[Names, ...] = ()
+    endings: tuple[str, ...] = ()
 
     def check_read(self, names: Names) -> None:
         """Raises PolicyError for what must not be read."""
@@ -37,7 +46,8 @@ class Guard:
         """Raises PolicyError for what must not be written."""
         self.check_read(names)
         spelled = tuple(folded(name) for name in names)
-        if _is_in(spelled, KEPT) or _is_beneath(spelled, self.kept):
+        ends_so = bool(spelled) and spelled[-1].endswith(self.endings)
+        if ends_so or _is_in(spelled, KEPT) or _is_beneath(spelled, self.kept):
             raise PolicyError(
                 "this path decides what may run here and is not written by tools. Ask the user to change it",
                 code="protected",
@@ -46,7 +56,11 @@ class Guard:
     def may_read(self, names: Names) -> bool:
         """Whether the path may be read, searched and entered."""
         spelled = tuple(folded(name) for name in names)
-        return not _is_in(spelled, HIDDEN) and not _is_beneath(spelled, self.hidden)
+        return not (
+            _is_in(spelled, HIDDEN)
+            or _is_beneath(spelled, self.hidden)
+            or any(_is_beside(spelled, store) for store in self.stores)
+        )
 
 
 def _is_in(names: Names, places: tuple[Names, ...]) -> bool:
@@ -56,3 +70,9 @@ def _is_in(names: Names, places: tuple[Names, ...]) -> bool:
 
 def _is_beneath(names: Names, places: tuple[Names, ...]) -> bool:
     return any(names[: len(place)] == place for place in places)
+
+
+def _is_beside(names: Names, store: Names) -> bool:
+    if len(names) < len(store) or names[: len(store) - 1] != store[:-1]:
+        return False
+    return names[len(store) - 1].startswith((f"{store[-1]}-", f"{store[-1]}."))

@@ -42,6 +42,9 @@ def _always(names: Names) -> bool:
 class Root:
     """A folder held open. `protected` paths are neither read nor written, `readable` ones are read and not written.
 
+    What lies beside one of `stores` and begins with its name is protected too. Names with one of the `endings` are
+    read and not written.
+
     Paths are relative to it, or absolute and beneath it. `way` says how they are resolved, if not the best way.
     """
 
@@ -51,6 +54,8 @@ class Root:
         *,
         protected: Iterable[AnyPath] = (),
         readable: Iterable[AnyPath] = (),
+        stores: Iterable[AnyPath] = (),
+        endings: Iterable[str] = (),
         way: Literal["openat2", "walk"] | None = None,
     ) -> None:
         try:
@@ -62,7 +67,12 @@ class Root:
         self._closing: Final = finalize(self, os.close, self._top)
         self._tops: Final = tuple({given.parts[1:]: None, self.path.parts[1:]: None})
         self._reach: Final = _WAYS[way] if way else best_reach()
-        self._guard: Final = Guard(hidden=self._hidden(protected), kept=self._beneath(readable))
+        self._guard: Final = Guard(
+            hidden=self._hidden(protected),
+            kept=self._beneath(readable),
+            stores=tuple(names for names in self._beneath(stores) if names),
+            endings=tuple(folded(ending) for ending in endings),
+        )
         # Reading, changing and replacing a file is one step among those who share this root.
         self._writing: Final = Lock()
 

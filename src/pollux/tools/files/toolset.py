@@ -100,7 +100,7 @@ def _write_file(root: Root) -> Tool:
     spec = ToolSpec(
         "write_file",
         "Make a text file, or replace the whole of one. Missing folders are made.",
-        _schema(path=_path("the file"), content={"type": "string", "description": "the whole new content"}),
+        _schema(path=_path("the file"), content=_long("the whole new content")),
         side_effect=True,
         # Another's later change must not be overwritten by a repeat: look first.
         repeat="checkable",
@@ -142,8 +142,8 @@ def _replace(root: Root) -> Tool:
         "Change one place in a text file. The old text must be in the file exactly once.",
         _schema(
             path=_path("the file"),
-            old={"type": "string", "minLength": 1, "description": "the text to replace, quoted exactly"},
-            new={"type": "string", "description": "the text to put there"},
+            old={**_long("the text to replace, quoted exactly"), "minLength": 1},
+            new=_long("the text to put there"),
         ),
         side_effect=True,
         repeat="checkable",
@@ -207,6 +207,10 @@ def _path(what: str) -> JSON:
 def _text(description: str, *, most: int | None = None) -> JSON:
     schema: dict[str, JSON] = {"type": "string", "description": description, "minLength": 1}
     return schema if most is None else {**schema, "maxLength": most}
+
+
+def _long(description: str) -> dict[str, JSON]:
+    return {"type": "string", "description": description, "maxLength": MAX_BYTES}
 
 
 def _schema(*, optional: tuple[str, ...] = (), **properties: JSON) -> dict[str, JSON]:

@@ -9,6 +9,7 @@ import binascii
 import re
 import unicodedata
 
+from pollux.core.canonical import require_few_marks
 from pollux.core.errors import ValidationError
 
 MAX_NESTING = 4
@@ -71,11 +72,10 @@ def _composed(text: str, *, name: str) -> str:
     """NFC."""
     if text.isascii():
         return text
-    marks = 0
-    for char in text:
-        marks = marks + 1 if unicodedata.combining(char) else 0
-        if marks > MAX_MARKS:
-            raise ValidationError(f"{name}: expected text, found more than {MAX_MARKS} marks on one letter")
+    try:
+        require_few_marks(text, most=MAX_MARKS)
+    except ValidationError as problem:
+        raise ValidationError(f"{name}: {problem}") from None
     return unicodedata.normalize("NFC", text)
 
 

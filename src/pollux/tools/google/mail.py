@@ -36,8 +36,12 @@ SCHEMA: dict[str, JSON] = {
         "cc": _addresses("who gets a copy"),
         "bcc": _addresses("who gets a copy that the others do not see"),
         "subject": {"type": "string", "description": "one line of plain text"},
-        "body": {"type": "string", "description": "the message as plain text"},
-        "html": {"type": "string", "description": "the same message as HTML, only if it needs formatting"},
+        "body": {"type": "string", "maxLength": MAX_TEXT, "description": "the message as plain text"},
+        "html": {
+            "type": "string",
+            "maxLength": MAX_TEXT,
+            "description": "the same message as HTML, only if it needs formatting",
+        },
         "replyTo": {
             "type": "string",
             "description": "the id of the Gmail thread to reply to: 18c2f1a0b3d4e5f6",

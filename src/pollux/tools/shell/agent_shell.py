@@ -7,12 +7,15 @@ Everything else goes to bash, with a person's leave or under a policy that allow
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
-from pollux.core.errors import ValidationError
+from pollux.core.errors import ToolError, ValidationError
 from pollux.core.policy import Decision
-from pollux.tools.shell.environment import child_environment
+from pollux.tools.shell import git
+from pollux.tools.shell.environment import child_environment, installed, installed_path, is_installed
+from pollux.tools.shell.launchers import is_of_system, relies_on_known
 from pollux.tools.shell.parse import Simple, parse
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult
 from pollux.tools.shell.sandbox import Box, Sandbox, run_boxed
@@ -26,7 +29,7 @@ Judge = Callable[[Command], Awaitable[Decision]]
 
 
 class Runner:
-    """Runs commands in one directory, for those who have seen to it that they may run."""
+    """Runs commands in one directory that were decided on before. The places are those of a `Box`."""
 
     def __init__(
         self,
@@ -34,12 +37,23 @@ class Runner:
         *,
         sandbox: Sandbox = "auto",
         hidden: Sequence[Path] = (),
+        kept: Sequence[Path] = (),
+        stores: Sequence[Path] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.cwd = cwd
         self._sandbox: Sandbox = sandbox
-        self._hidden = tuple(hidden)
+        self._box = partial(Box, cwd, hidden=tuple(hidden), kept=tuple(kept), stores=tuple(stores))
         self._environ = environ
+
+    @property
+    def requires_sandbox(self) -> bool:
+        """Whether nothing runs here without one."""
+        return self._sandbox == "required"
+
+    def is_installed(self, name: str) -> bool:
+        """Whether the program of this name is one that no command here can have put there."""
+        return is_installed(name, path=self._inherited.get("PATH", ""), folder=self.cwd)
 
     async def run(
         self,
@@ -51,15 +65,42 @@ class Runner:
         network: bool = False,
     ) -> ShellResult:
         """Run a command line, or an argv. What goes wrong with it is a result."""
-        return await run_boxed(
-            argv_of(command),
+        argv = argv_of(command)
+        run = partial(
+            run_boxed,
             sandbox=self._sandbox,
-            box=Box(self.cwd, network=network, hidden=self._hidden),
+            box=self._box(network=network),
             cwd=self.cwd,
-            env=child_environment(os.environ if self._environ is None else self._environ, env or {}),
             timeout=timeout,
             output_limit=output_limit,
         )
+        env = self._environment(argv, env or {})
+        if (question := git.question(argv)) is not None:
+            listed = await run(question, env=env)
+            if listed.exit_code and question[0] == argv[0]:
+                return listed
+            try:
+                env |= git.overrides(listed.stdout, is_whole=not listed.truncated, also=git.submodules(self.cwd))
+            except ToolError as problem:
+                return blocked(str(problem))
+        return await run(self._placed(argv, env), env=env)
+
+    def _placed(self, argv: list[str], env: Mapping[str, str]) -> list[str]:
+        """With the program's path, where the folder might have another of that name."""
+        if not is_of_system(tuple(argv)):
+            return argv
+        found = installed(argv[0], path=env.get("PATH", ""), folder=self.cwd)
+        return argv if found is None else [found, *argv[1:]]
+
+    @property
+    def _inherited(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def _environment(self, argv: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
+        env = child_environment(self._inherited, {**git.ALWAYS, **named})
+        if "PATH" not in named and relies_on_known(tuple(argv), self.is_installed):
+            env["PATH"] = installed_path(env.get("PATH", ""), self.cwd)
+        return env
 
 
 class AgentShell:

@@ -45,8 +45,9 @@ _SED_FLAG = re.compile(r"-[nErsuz]+|--quiet|--silent|--regexp-extended|--null-da
 
 
 def _sed_part(end: str) -> str:
-    """Text up to its end. Whether a bracket hides an end is read differently by different seds: it may not hold one."""
-    return rf"(?:[^{end}\\\n\[]|\\[^\n]|\[\^?[^{end}\]^\\\n][^{end}\]\\\n]*\])*"
+    """Text up to its end. Whether a bracket hides an end is read differently by different seds: it may not hold one,
+    nor a bracket of its own: in `[[:alpha:]/]` some end it at the first `]`, some at the last."""
+    return rf"(?:[^{end}\\\n\[]|\\[^\n]|\[\^?[^{end}\]\[^\\\n][^{end}\]\[\\\n]*\])*"
 
 
 _SED_ADDRESS = rf"(?:\d+|\$|/{_sed_part('/')}/)"

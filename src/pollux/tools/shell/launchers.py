@@ -1,14 +1,17 @@
 """Which commands reach beyond themselves, and how many of their words say how far.
 
 `git log` does what its name says. `env`, `find -exec`, `python -m` and `tee` do not: they run another program, write
-where they are told or talk to the network. Leave for `find` must not be leave for anything, so a rule for such a
-command has to spell out the words that decide what it reaches: `python -m pytest`, after which the words are pytest's
-own; for `sh -c` or `find … -exec`, all of them. The facts stand in `programs`; in doubt a command reaches.
+where they are told or talk to the network. A rule that allows `find` must not allow anything at all, so a rule for such
+a command has to spell out the words that decide what it reaches: `python -m pytest`, after which the words are pytest's
+own; for `sh -c`, `find … -exec` and every program that we do not know, all of them. The facts stand in `programs`.
+
+A known program is known by its exact name, without a path or in a folder of the system: `./ls` is any program.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, pairwise
+from typing import TypeVar
 
 from pollux.core.frozen import frozen
 from pollux.tools.shell.filters import is_plain_awk, is_plain_sed
@@ -18,14 +21,21 @@ from pollux.tools.shell.programs import (
     INTERPRETERS,
     MODULES,
     OPTIONS,
+    PLAIN,
+    PROJECT,
     RELAYS,
     RUNNERS,
     SHELLS,
     SUBCOMMANDS,
+    SYSTEM_FOLDERS,
+    VERSIONS,
     WRAPPERS,
     Options,
     Subcommands,
 )
+from pollux.tools.shell.words import plain_words
+
+T = TypeVar("T")
 
 MAX_DEPTH = 4
 MAX_STARTS = 4
@@ -41,27 +51,72 @@ class Reach:
     words: int
 
 
+IsInstalled = Callable[[str], bool]
+"""Whether the program of this name is one that the agent cannot have written. A path is not asked about."""
+
+
+def anywhere(name: str) -> bool:
+    """Takes every program for the one that its name says."""
+    return True
+
+
 def indirect(argv: Sequence[str]) -> str | None:
     """Why this command reaches beyond itself, or None if it only does what its name says."""
     found = reach(tuple(argv))
     return found.reason if found else None
 
 
-def reach(argv: tuple[str, ...], *, depth: int = 0) -> Reach | None:
+def reach(argv: tuple[str, ...], *, depth: int = 0, is_installed: IsInstalled = anywhere) -> Reach | None:
     """How far a command reaches beyond itself; None if it does not."""
     name = program(argv)
     if not name or depth > MAX_DEPTH:
         return Reach("it cannot be told what it runs", len(argv))
-    if argv[1:] == ("--version",):
+    if argv[1:] == ("--version",) and name in VERSIONS and "/" not in argv[0] and is_installed(argv[0]):
         return None
     if (start := _launch(WRAPPERS, name, argv)) is not None:
-        return _through_wrapper(argv, name, start=start, depth=depth)
+        return _through_wrapper(argv, name, start=start, depth=depth, is_installed=is_installed)
     if _launch(RELAYS, name, argv) is not None or name in ALWAYS:
         return Reach(f"{name} runs other commands, writes files or uses the network", len(argv))
     if name in INTERPRETERS:
-        return _through_interpreter(argv, name, depth=depth)
+        return _through_interpreter(argv, name, depth=depth, is_installed=is_installed)
     if name in RUNNERS:
         return Reach(f"{name} runs what the project defines", _words_for_runner(argv, name))
+    if name in PROJECT:
+        return _of_project(argv, name, depth=depth)
+    if not is_known(argv) or not ("/" in argv[0] or is_installed(argv[0])):
+        return Reach(f"{argv[0]} can run code from its arguments or its folder, as far as we know", len(argv))
+    return _by_words(argv, name)
+
+
+def is_known(argv: Sequence[str]) -> bool:
+    """Whether it is known of this program what its words do. By its exact name: elsewhere `LS` and `ls2` are others."""
+    name, (folder, _, base) = program(argv), argv[0].rpartition("/")
+    return (
+        name in _TOLD_BY_WORDS
+        and (folder in SYSTEM_FOLDERS if "/" in argv[0] else True)
+        and (base == name or ALIASES.get(base) == name)
+    )
+
+
+def relies_on_known(argv: tuple[str, ...], is_installed: IsInstalled, *, depth: int = 0) -> bool:
+    """Whether a rule may have allowed it for a known program, which then has to be the one that runs."""
+    if is_known(argv) or (argv[1:] == ("--version",) and program(argv) in VERSIONS):
+        return "/" not in argv[0] and is_installed(argv[0])
+    start = _launch(WRAPPERS, program(argv), argv)
+    return (
+        start is not None
+        and depth <= MAX_DEPTH
+        and any(relies_on_known(argv[at:], is_installed, depth=depth + 1) for at in _programs_at(argv, start))
+    )
+
+
+def is_of_system(argv: tuple[str, ...]) -> bool:
+    """Whether a project has no program of its own under this name: unlike `python`, `npm` and what nobody knows."""
+    name = program(argv)
+    return "/" not in argv[0] and (name in SHELLS or name in _OF_SYSTEM)
+
+
+def _by_words(argv: tuple[str, ...], name: str) -> Reach | None:
     if name in SUBCOMMANDS:
         return _by_subcommand(argv, name, SUBCOMMANDS[name])
     if name == "awk":
@@ -73,31 +128,86 @@ def reach(argv: tuple[str, ...], *, depth: int = 0) -> Reach | None:
     return None
 
 
-def inside(argv: tuple[str, ...], *, depth: int = 0) -> Iterator[tuple[str, ...] | str]:
-    """The commands, and the texts of scripts, that can be seen inside a command. For rules that forbid."""
+def _of_project(argv: tuple[str, ...], name: str, *, depth: int) -> Reach:
+    if name in OPTIONS and (word := _reaching_word(argv[1:], OPTIONS[name])):
+        return Reach(f"{name} reaches further with {word!r}", len(argv))
+    # A name alone is too little said. A path, or what runs it, says that the project's own is meant.
+    deciding = 1 if depth or "/" in argv[0] else min(2, len(argv))
+    return Reach(f"{name} runs code from its folder", deciding)
+
+
+def inside(argv: tuple[str, ...], *, depth: int = 0) -> Iterator[tuple[str, ...] | str | None]:
+    """The commands, and the texts of scripts, that can be seen inside a command. For rules that forbid.
+
+    None stands for more of them, beyond what we look at.
+    """
     name = program(argv)
-    if not name or depth > MAX_DEPTH:
+    if not name:
+        return
+    if depth > MAX_DEPTH:
+        yield None
         return
     if argv[0] != name:
         yield name, *argv[1:]
-    starts: list[int] = []
+    starts: list[int | None] = []
     for table in (WRAPPERS, RELAYS):
         if (start := _launch(table, name, argv)) is not None:
             starts += _starts(argv, start)
-            yield from islice((word for word in argv[1:] if len(word.split()) > 1), MAX_SCRIPTS)
+            yield from at_most(MAX_SCRIPTS, filter(_may_be_script, argv[1:]))
     if name in SHELLS:
-        yield from islice((word for word in argv[1:] if not word.startswith("-")), MAX_SCRIPTS)
+        yield from at_most(MAX_SCRIPTS, (word for word in argv[1:] if not word.startswith("-")))
     if name == "find":
         starts += [at + 1 for at, word in enumerate(argv) if word in _FIND_RUNS]
     if name in INTERPRETERS and "-m" in argv:
         starts.append(argv.index("-m") + 1)
     if name in SUBCOMMANDS:
         # `git -C elsewhere push` is a push all the same.
-        yield from ((name, *argv[at:]) for at in _starts(argv, (1, 0)) if at > 1)
+        yield from (None if at is None else (name, *argv[at:]) for at in _starts(argv, (1, 0)) if at != 1)
     for at in starts:
-        if inner := argv[at:]:
+        if at is None:
+            yield None
+        elif inner := argv[at:]:
             yield inner
             yield from inside(inner, depth=depth + 1)
+
+
+def is_computed(argv: tuple[str, ...], *, is_literal: bool = True) -> bool:
+    """Whether it runs what is not written there. `is_literal` says that the shell takes its words as they are."""
+    name, words = program(argv), argv[1:]
+    runs_words = any(_launch(table, name, argv) is not None for table in (WRAPPERS, RELAYS))
+    if not is_literal and (runs_words or name in SHELLS or name in _READERS or not _FIND_RUNS.isdisjoint(words)):
+        return True
+    if name in SHELLS:
+        options = "".join(word for word in words if word.startswith("-") and not word.startswith("--"))
+        return "s" in options or all(word.startswith("-") or _reads_input(word) for word in words)
+    if name in ("xargs", "parallel"):
+        inner = {program((word,)) for word in words}
+        return "{}" in inner or not inner.isdisjoint(_RUN_WORDS)
+    if name == "find":
+        return any(word in _FIND_RUNS and "{}" in inner for word, inner in pairwise(words))
+    return (
+        name in _REDEFINERS
+        or (name == "coproc" and "{" in words)
+        or (name in _READERS and any(map(_reads_input, words)))
+    )
+
+
+def _may_be_script(word: str) -> bool:
+    """Whether a shell would read more than one plain word in it."""
+    words = plain_words(word)
+    return bool(word) and (isinstance(words, str) or len(words) > 1)
+
+
+def _reads_input(word: str) -> bool:
+    return word.startswith(("/dev/", "/proc/"))
+
+
+def at_most(count: int, items: Iterable[T]) -> Iterator[T | None]:
+    """The first of them, and None where there are more."""
+    for at, item in enumerate(items):
+        yield item if at < count else None
+        if at == count:
+            return
 
 
 def program(argv: Sequence[str]) -> str:
@@ -112,8 +222,15 @@ def program(argv: Sequence[str]) -> str:
     return bare if bare in _KNOWN else base
 
 
+_READERS = frozenset({".", "eval", "source", "trap"})
+_REDEFINERS = frozenset({"alias", "enable", "hash", "shopt", "unalias", "{", "}", "(", ")", "[["})
+"""Builtins that give a name to another command, and what is a command only to a grammar that lost its way."""
+_RUN_WORDS = SHELLS.union(_READERS, WRAPPERS, RELAYS)
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_KNOWN = frozenset({*ALWAYS, *INTERPRETERS, *RUNNERS, *SUBCOMMANDS, *OPTIONS, *WRAPPERS, *RELAYS, "awk", "sed"})
+_TOLD_BY_WORDS = frozenset({*PLAIN, *SUBCOMMANDS, "awk", "sed"})
+_KNOWN = _TOLD_BY_WORDS.union(ALWAYS, INTERPRETERS, RUNNERS, PROJECT, WRAPPERS, RELAYS)
+_OF_SYSTEM = _TOLD_BY_WORDS.union(ALWAYS, WRAPPERS, RELAYS)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _VERSION = re.compile(r"(?:[-.]?[0-9][0-9.]*|\.basic|\.tiny|\.nox|\.gtk3)$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -126,9 +243,9 @@ def _launch(table: dict[str, int], name: str, argv: tuple[str, ...]) -> tuple[in
     return (2, table[pair]) if pair in table else None
 
 
-def _starts(argv: tuple[str, ...], start: tuple[int, int]) -> list[int]:
+def _starts(argv: tuple[str, ...], start: tuple[int, int]) -> list[int | None]:
     """Where the inner command may begin. An option may or may not take the next word as its value: both count."""
-    return list(islice(_possible_starts(argv, *start), MAX_SEEN_STARTS))
+    return list(at_most(MAX_SEEN_STARTS, _possible_starts(argv, *start)))
 
 
 def _possible_starts(argv: tuple[str, ...], begin: int, spare: int) -> Iterator[int]:
@@ -143,26 +260,37 @@ def _possible_starts(argv: tuple[str, ...], begin: int, spare: int) -> Iterator[
             spare -= 1
 
 
-def _through_wrapper(argv: tuple[str, ...], name: str, *, start: tuple[int, int], depth: int) -> Reach:
-    starts = _starts(argv, start)
+def _through_wrapper(
+    argv: tuple[str, ...], name: str, *, start: tuple[int, int], depth: int, is_installed: IsInstalled
+) -> Reach:
+    starts = _programs_at(argv, start)
     if not starts or len(starts) > MAX_STARTS:
         return Reach(f"{name} runs another command", len(argv))
-    return Reach(f"{name} runs another command", max(at + _deciding(argv[at:], depth) for at in starts))
+    return Reach(f"{name} runs another command", max(at + _deciding(argv[at:], depth, is_installed) for at in starts))
 
 
-def _deciding(argv: tuple[str, ...], depth: int) -> int:
-    found = reach(argv, depth=depth + 1)
+def _programs_at(argv: tuple[str, ...], start: tuple[int, int]) -> list[int]:
+    """Where the program of a wrapper may stand, and one more place than we look at."""
+    starts = list(islice(_possible_starts(argv, *start), MAX_STARTS + 1))
+    # The 5 in `timeout 5 ls` is no program.
+    while len(starts) > 1 and _NUMBER.fullmatch(argv[starts[0]]):
+        del starts[0]
+    return starts
+
+
+def _deciding(argv: tuple[str, ...], depth: int, is_installed: IsInstalled) -> int:
+    found = reach(argv, depth=depth + 1, is_installed=is_installed)
     return found.words if found else 1
 
 
-def _through_interpreter(argv: tuple[str, ...], name: str, *, depth: int) -> Reach:
+def _through_interpreter(argv: tuple[str, ...], name: str, *, depth: int, is_installed: IsInstalled) -> Reach:
     flags = INTERPRETERS[name]
     at = 1
     while at < len(argv) and argv[at] in flags:
         at += 1
     if name in ("python", "pypy") and argv[at : at + 1] == ("-m",) and len(argv) > at + 1:
         inner = argv[at + 1 :]
-        deciding = len(inner) if inner[0].casefold() in MODULES else _deciding(inner, depth)
+        deciding = len(inner) if inner[0].casefold() in MODULES else _deciding(inner, depth, is_installed)
         return Reach(f"{name} runs a module", at + 1 + deciding)
     if at == len(argv) or argv[at].startswith("-"):
         return Reach(f"{name} runs code", len(argv))

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from pollux.core.frozen import frozen
+from pollux.tools.shell.launchers import is_computed
 from pollux.tools.shell.words import literal_words, plain_words
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class Compound:
 
     reason: str
     commands: tuple[Words, ...] = ()
+    is_whole: bool = True
+    """Whether all of it was read: no limit was reached, and the grammar understood every line."""
+    is_computed: bool = False
+    """Whether some of what it runs is not written there: a variable, a substitution or an input makes the command."""
 
 
 Parsed = Simple | Compound
@@ -46,14 +51,16 @@ Parsed = Simple | Compound
 def parse(text: str) -> Parsed:
     """Read a command as bash would. Never raises, whatever the text."""
     if len(text.encode("utf-8", "replace")) > MAX_BYTES:
-        return Compound(f"it is longer than {MAX_BYTES:,} bytes", _seen_roughly(text[:MAX_BYTES]))
+        return Compound(
+            f"it is longer than {MAX_BYTES:,} bytes", _seen_roughly(text[:MAX_BYTES]), is_whole=False, is_computed=True
+        )
     words = literal_words(text)
     if isinstance(words, str):
-        return Compound(words, _seen(text))
+        return Compound(words, *_seen(text))
     if not words[0] or words[0] in SHELL_WORDS:
-        return Compound(f"{words[0]!r} is a word of the shell, not a program", _seen(text))
+        return Compound(f"{words[0]!r} is a word of the shell, not a program", *_seen(text))
     if len(words) != _words_by_grammar(text):
-        return Compound("it cannot be read with certainty", _seen(text))
+        return Compound("it cannot be read with certainty", *_seen(text))
     return Simple(words)
 
 
@@ -69,6 +76,8 @@ SHELL_WORDS = frozenset(
 _PLAIN = frozenset({"command_name", "word", "number", "raw_string", "string", "concatenation"})
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _NOT_WORDS = frozenset({"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"})
+_EXPANDED_LATER = re.compile(r"[$<>]\(|`|\$\{")
+_COMMENT_CONTINUED = re.compile(r"#[^\n]*\\\n")
 _SPECIAL = re.compile(r"[^\w \t./,:@+-]")
 _BEYOND_ASCII = re.compile(r"[^\t\n -~]")
 _BETWEEN_COMMANDS = re.compile(r"[\n;&|()`{}<>]+")
@@ -84,14 +93,28 @@ def _words_by_grammar(text: str) -> int:
     return len(words) if all(word.type in _PLAIN for word in words) else 0
 
 
-def _seen(text: str) -> tuple[Words, ...]:
+def _seen(text: str) -> tuple[tuple[Words, ...], bool, bool]:
+    """The commands in it, whether those are all of them, and whether there are some that are not written there."""
+    # The grammar takes a backslash that begins a line for the end of the line before.
+    text = text.replace("\n\\", "\n \\")
     joined = text.replace("\\\n", "")
-    root = _tree(joined)
+    # A line is continued in the middle of a word too, and a comment never: it is read both ways. Where one line could
+    # be either, what the next one holds is not known.
+    readings = [_read(each) for each in dict.fromkeys((joined, text))]
+    commands = tuple(command for found, _, _ in readings for command in found)
+    is_computed = any(computed for _, _, computed in readings) or _COMMENT_CONTINUED.search(text) is not None
+    return commands, all(is_whole for _, is_whole, _ in readings), is_computed
+
+
+def _read(text: str) -> tuple[tuple[Words, ...], bool, bool]:
+    root = _tree(text)
     if root is None:
-        return _seen_roughly(joined)
-    found = tuple(islice(_commands_below(root, joined), MAX_COMMANDS))
+        return _seen_roughly(text), False, True
+    found = tuple(islice(_commands_below(root, text), MAX_COMMANDS + 1))
+    is_whole = len(found) <= MAX_COMMANDS and not root.has_error
     # bash runs the lines before the one that it cannot read, and reads some that the grammar cannot.
-    return (*found, *_seen_roughly(joined)) if root.has_error else found
+    roughly = _seen_roughly(text) if root.has_error else ()
+    return (*found[:MAX_COMMANDS], *roughly), is_whole, _computes(root, text)
 
 
 def _commands_below(root: "Node", text: str) -> Iterator[Words]:
@@ -102,6 +125,39 @@ def _commands_below(root: "Node", text: str) -> Iterator[Words]:
         if words := _words_in(node, text):
             yield words
         todo.extend(reversed(node.children))
+
+
+def _computes(root: "Node", text: str) -> bool:
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if _is_computed(node, text):
+            return True
+        todo.extend(node.children)
+    return False
+
+
+def _is_computed(node: "Node", text: str) -> bool:
+    source = text[node.start_byte : node.end_byte]
+    if node.type in ("raw_string", "heredoc_body"):
+        # Arithmetic, prompts and traps expand texts that were quoted once; of here-documents not all is parsed.
+        return _EXPANDED_LATER.search(source) is not None
+    if node.type == "expansion":
+        return "`" in source
+    if node.type == "ansi_c_string":
+        return "\\" in source
+    if node.type == "file_redirect":
+        return any(_plain(text, word) is None for word in node.children_by_field_name("destination")[1:])
+    if node.type != "command":
+        return False
+    words = [_plain(text, child) for child in node.children if child.type not in _NOT_WORDS]
+    literal = tuple(word for word in words if word is not None)
+    return bool(words) and (words[0] is None or is_computed(literal, is_literal=len(literal) == len(words)))
+
+
+def _plain(text: str, node: "Node") -> str | None:
+    words = plain_words(text[node.start_byte : node.end_byte].removeprefix("~/"))
+    return None if isinstance(words, str) else " ".join(words)
 
 
 def _words_in(node: "Node", text: str) -> Words:

@@ -1,8 +1,9 @@
-"""Programs that reach beyond themselves: they run other programs, write where they are told, or talk to the network.
+"""What is known of programs: which do only what their name says, and how the others reach beyond themselves.
 
-Facts about programs and nothing else; `launchers` says what follows from them. Much of it is known from GTFOBins, the
-public list of programs that lend their rights to others. A program that stands nowhere here does what its name says, as
-far as we know: a rule that names it means it. Reading files is not reaching; that is for the sandbox to bound.
+Facts about programs and nothing else; `launchers` says what follows from them. A program is `PLAIN` when it takes no
+code from its arguments, from its configuration or from the folder that it works in. A program that stands nowhere here
+is not plain. Much of the rest is known from GTFOBins, the public list of programs that lend their rights to others.
+Reading files is not reaching; that is for the sandbox to bound.
 """
 
 import re
@@ -43,6 +44,28 @@ class Subcommands:
     """Harmless options that may stand before."""
     options: Options = Options()
 
+
+PLAIN = _set(
+    """
+    ag b2sum base32 base64 basename basenc black cal cat chmod cksum cmp colrm column comm cut date df diff diff3
+    dir dircolors dirname dmesg du echo egrep expand expr factor false fd fgrep file find fmt fold free grep groups hd
+    head hexdump hostid hostname id join jq last locale logname look ls lsblk lscpu lsmem lsusb md5sum mkdir
+    namei ncal nl nm nproc numfmt objdump od paste pathchk pgrep pr printenv printf ps ptx pwd readlink realpath rev rg
+    rm rmdir ruff seq sha1sum sha224sum sha256sum sha384sum sha512sum shuf sleep sort ss stat strings sum sync tac tail
+    tar test touch tr tree true tsort tty uname unexpand uniq unlink uptime users vmstat w wc whereis which who whoami
+    xxd yes
+    """
+)
+"""Take no code from arguments, configuration or folder, once those with `OPTIONS` are held to the harmless ones."""
+
+PROJECT = _set("ack eslint mypy nox prettier pyright pytest tox tsc unittest")
+"""Run what the project defines (configuration, plugins, tests), and nothing else unless told to by their `OPTIONS`."""
+
+SYSTEM_FOLDERS = _set("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin")
+"""Where a program spelled with its path is the one that its name says."""
+
+VERSIONS = _set("bash make node perl pypy python ruby sh zsh")
+"""Look into no folder when all that they are asked for is `--version`."""
 
 ALWAYS = _set(
     """
@@ -176,9 +199,9 @@ SUBCOMMANDS = {
     ),
     "git": Subcommands(
         direct=_set(
-            """annotate blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files
-            diff-index diff-tree for-each-ref grep log ls-files ls-tree merge-base name-rev range-diff rev-list
-            rev-parse shortlog show show-branch show-ref status version whatchanged"""
+            """annotate blame cat-file check-attr check-ignore cherry count-objects diff diff-tree for-each-ref
+            grep log ls-files ls-tree merge-base name-rev range-diff rev-list rev-parse shortlog show
+            show-branch show-ref status version whatchanged"""
         ),
         named=_set("add branch checkout commit fetch mv push remote reset restore rm stash switch tag"),
         flags=_set("--literal-pathspecs --no-optional-locks --no-pager --no-replace-objects"),
@@ -186,15 +209,15 @@ SUBCOMMANDS = {
             "O",
             _set(
                 """--config --config-env --contents --edit --edit-description --exec --ext-diff --filters --help
-                --open-files-in-pager --output --output-directory --paginate --receive-pack --template --textconv
-                --upload-pack"""
+                --ignore-submodules --open-files-in-pager --output --output-directory --paginate --receive-pack
+                --recurse-submodules --submodule --template --textconv --upload-pack"""
             ),
             pattern=re.compile("^[A-Za-z0-9+]+::"),
         ),
     ),
     "go": Subcommands(
-        direct=_set("list version"),
-        named=_set("build fmt test vet"),
+        direct=_set("version"),
+        named=_set("build fmt list test vet"),
         options=Options(
             names=_set(
                 """-C -asmflags -blockprofile -c -compiler -coverprofile -cpuprofile -debug-actiongraph -debug-trace
@@ -228,7 +251,8 @@ OPTIONS = {
     "ag": Options(names=_set("--pager")),
     "base64": Options("o", _set("--output")),
     "black": Options("c", _set("--code --config")),
-    "date": Options(names=_set("--set"), pattern=re.compile("^-[^I-]*s")),
+    # Any operand but a format sets the clock.
+    "date": Options(names=_set("--set"), pattern=re.compile("^-[^I-]*s|^[^-+]")),
     "diff": Options("l", _set("--paginate")),
     "diff3": Options(names=_set("--diff-program")),
     "dmesg": Options("CDEHcn", _set("--clear --console-level --console-off --console-on --human --read-clear")),
@@ -252,9 +276,10 @@ OPTIONS = {
         ),
         pattern=re.compile("^@"),
     ),
-    "nm": Options(names=_set("--plugin")),
+    # Behind `@` stands a file with more options.
+    "nm": Options(names=_set("--plugin"), pattern=re.compile("^@")),
     "nox": Options("f", _set("--envdir --noxfile")),
-    "objdump": Options(names=_set("--plugin")),
+    "objdump": Options(names=_set("--plugin"), pattern=re.compile("^@")),
     "prettier": Options("w", _set("--cache-location --config --plugin --plugin-search-dir --write")),
     "ptx": Options("G", _set("--traditional"), operands=1),
     "pyright": Options("pv", _set("--createstub --project --pythonpath --typeshedpath --venv-path --venvpath")),
@@ -262,8 +287,8 @@ OPTIONS = {
         "Wcop",
         _set(
             """--basetemp --confcutdir --config-file --cov-config --cov-report --debug --html --import-mode
-            --junit-prefix --junit-xml --junitxml --log-file --override-ini --pastebin --pdb --pdbcls
-            --pythonwarnings --report-log --rootdir --trace"""
+            --junit-prefix --junit-xml --junitxml --log-file --override-ini --pastebin --pdb --pdbcls --px
+            --pythonwarnings --report-log --rootdir --trace --tx"""
         ),
         is_exact=True,
         pattern=re.compile("^@"),
@@ -278,13 +303,14 @@ OPTIONS = {
     "sort": Options("To", _set("--compress-program --output --temporary-directory")),
     "ss": Options("DK", _set("--diag --kill")),
     "tar": Options(
-        "AFIcrux",
+        # A list of files (-T) may hold options.
+        "AFIMTcgrux",
         _set(
             """--append --catenate --checkpoint-action --concatenate --create --delete --extract --get --index-file
             --info-script --new-volume-script --rmt-command --rsh-command --to-command --update
             --use-compress-program"""
         ),
-        pattern=re.compile(":"),
+        pattern=re.compile(":|^--(files|liste|mu|vol)"),
         clusters_first=True,
     ),
     "tox": Options(
@@ -301,9 +327,8 @@ OPTIONS = {
     ),
     "uniq": Options(operands=1),
     "xxd": Options("r", _set("-revert --revert"), operands=1),
-    "yq": Options("is", _set("--in-place --inplace --split-exp")),
 }
-"""Do what they say unless they are given one of these."""
+"""What makes a plain program reach further, and one of a project run something else."""
 
 ALIASES = {
     "fdfind": "fd",
@@ -315,6 +340,7 @@ ALIASES = {
     "nawk": "awk",
     "nodejs": "node",
     "original-awk": "awk",
+    "pip3": "pip",
     "py.test": "pytest",
 }
 """The same program under another name."""

@@ -8,22 +8,28 @@ not there at all. Home and /tmp are empty, private, and forgotten afterwards.
 There is no network unless it is asked for: what a command can read it could otherwise send away, and the machine's own
 loopback is where databases, metadata services and Pollux itself listen to whoever comes from here.
 
-A command may write whatever is in the root, also what somebody runs later (hooks, Makefiles). `readable` places inside
-of it are read-only, `hidden` ones cannot be read; what does not exist yet cannot be hidden.
+A command may write whatever is in the root, also what somebody runs later (Makefiles, scripts). `kept` places in it
+are read-only, and cannot be moved away with their folders; `hidden` ones cannot be read either. A place that does not
+exist cannot be kept from being made: bubblewrap would have to make it first, for everybody to see.
 """
 
 import errno
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.tools.shell.environment import installed_path
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
+
+logger = logging.getLogger(__name__)
 
 Sandbox = Literal["auto", "required", "off"]
 """Where there is one; nothing runs without one; none."""
@@ -66,7 +72,10 @@ def own_home() -> Path:
 
 @frozen
 class Box:
-    """What a program finds inside. `readable` wins over what is writable around it, `hidden` over everything."""
+    """What a program finds inside. `readable` and `kept` win over what is writable around them, `hidden` over all.
+
+    `readable` places are shown wherever they are, `kept` ones only guarded where they are in the root.
+    """
 
     root: Path
     writable: bool = True
@@ -74,7 +83,10 @@ class Box:
     home: Path = field(default_factory=own_home)
     also_writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    stores: tuple[Path, ...] = ()
+    """SQLite files: what lies beside one and begins with its name is hidden too, and so is a journal planted there."""
 
 
 async def run_boxed(
@@ -93,15 +105,19 @@ async def run_boxed(
 
     Raises ValidationError for a box that cannot be built, and what `run_process` raises.
     """
-    why_not = await unavailable() if sandbox != "off" else "nobody wants one"
+    why_not = await unavailable(box.root) if sandbox != "off" else "nobody wants one"
     if sandbox == "required" and why_not:
         advice = "Install bubblewrap (the package is called `bubblewrap`), or choose the sandbox `off`"
         return _blocked(f"a sandbox is required, but {why_not}. {advice}")
-    program = find_bubblewrap()
+    program = find_bubblewrap(box.root)
     if why_not or program is None:
+        if sandbox == "auto":
+            _warn_once(why_not or "")
         return await run_process(
             argv, cwd=cwd, env=env, timeout=timeout, output_limit=output_limit, stdin=stdin, on_output=on_output
         )
+    for store in box.stores:
+        _hold_journal(_real(store), _real(box.root))
     if "TMPDIR" in env:
         env = {**env, "TMPDIR": "/tmp"}
     readable, writable = os.pipe()
@@ -123,15 +139,28 @@ async def run_boxed(
     return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
 
 
-def find_bubblewrap() -> str | None:
-    """The path of bubblewrap's program. `unavailable` knows whether it can do its work here."""
-    found = shutil.which("bwrap")
-    return os.path.abspath(found) if found else None
+def _warn_once(why_not: str) -> None:
+    if why_not not in _warned:
+        _warned.add(why_not)
+        logger.warning(
+            "commands run WITHOUT a sandbox, with all that this account may do: %s. Install or repair it, "
+            "or say sandbox = required to run nothing without one",
+            why_not,
+        )
 
 
-async def unavailable() -> str | None:
+_warned: set[str] = set()
+
+
+def find_bubblewrap(folder: Path | None = None) -> str | None:
+    """The path of bubblewrap's program, never one in the folder. `unavailable` knows whether it works here."""
+    path = installed_path(os.environ.get("PATH", os.defpath), folder or Path.cwd())
+    return shutil.which("bwrap", path=path or os.devnull)
+
+
+async def unavailable(folder: Path | None = None) -> str | None:
     """Why there can be no sandbox here, or None. Tried once, with everything that a sandbox needs."""
-    program = find_bubblewrap()
+    program = find_bubblewrap(folder)
     if program is None:
         return "bubblewrap is not installed"
     if program not in _tried:
@@ -157,6 +186,7 @@ def wrap(argv: Sequence[str], box: Box, *, cwd: Path) -> list[str]:
     where = _real(cwd)
     if not _is_within(where, (*inside, *readable)):
         raise ValidationError(f"the working directory {where} is outside the sandbox. Choose one in {root}")
+    hidden = (*box.hidden, *(place for store in box.stores for place in _beside(_real(store))))
     home = _real(box.home)
     is_home_inside = home.is_relative_to(root)
     return [
@@ -170,8 +200,10 @@ def wrap(argv: Sequence[str], box: Box, *, cwd: Path) -> list[str]:
         *("--bind" if box.writable else "--ro-bind", str(root), str(root)),
         *(word for place in inside[1:] for word in ("--bind", str(place), str(place))),
         *_show(readable),
+        *_pin(root, (*box.kept, *hidden)),
+        *_guard(root, box.kept),
         *_cover(home / name for name in SECRETS if is_home_inside),
-        *_cover(box.hidden),
+        *_cover(hidden),
         # What nobody keeps should not look as if it had been written.
         *"--remount-ro /".split(),
         *("--chdir", str(where), "--", *argv),
@@ -199,6 +231,37 @@ def _show(places: Iterable[Path | str]) -> Iterator[str]:
         # Bubblewrap passes over what is missing, but stumbles over what we may not look at.
         if os.path.exists(place):
             yield from ("--ro-bind-try", str(place), str(place))
+
+
+def _beside(store: Path) -> Iterator[Path]:
+    with suppress(OSError):
+        for name in os.listdir(store.parent):
+            if name == store.name or name.startswith((f"{store.name}-", f"{store.name}.")):
+                yield store.parent / name
+
+
+def _hold_journal(store: Path, root: Path) -> None:
+    """Make the one file beside a store that is not there while it is open: only what exists can be covered.
+
+    SQLite rolls a journal back into the store when it opens it. An empty one says nothing to it.
+    """
+    if store.is_relative_to(root) and os.path.isfile(store):
+        with suppress(OSError):
+            os.close(os.open(f"{store}-journal", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _guard(root: Path, places: Iterable[Path]) -> Iterator[str]:
+    for place in sorted(map(_real, places)):
+        if place.is_relative_to(root) and os.path.exists(place):
+            yield from ("--ro-bind", str(place), str(place))
+
+
+def _pin(root: Path, places: Iterable[Path]) -> Iterator[str]:
+    """Make mounts of the folders on the way to these places: a mount cannot be renamed, nor another put there."""
+    real = [place for place in map(_real, places) if place.is_relative_to(root) and os.path.lexists(place)]
+    folders = {folder for place in real for folder in place.parents if folder.is_relative_to(root) and folder != root}
+    for folder in sorted(folders):
+        yield from ("--bind", str(folder), str(folder))
 
 
 def _cover(places: Iterable[Path]) -> Iterator[str]:

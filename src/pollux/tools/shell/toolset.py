@@ -7,7 +7,7 @@ from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.tools.define import Args, FunctionTool
 from pollux.tools.shell.agent_shell import TIMEOUT, Runner, argv_of
-from pollux.tools.shell.judge import subjects
+from pollux.tools.shell.judge import advice, subjects
 
 MAX_COMMAND: Final = 32_768
 
@@ -42,9 +42,14 @@ def shell_tool(runner: Runner, *, timeout: float = TIMEOUT, network: bool = Fals
         SHELL,
         run,
         prepare=_prepare,
-        subjects=lambda args: subjects(str(args["command"])),
-        preview=lambda args: f"$ {args['command']}",
+        subjects=lambda args: subjects(str(args["command"]), is_installed=runner.is_installed),
+        preview=lambda args: _preview(str(args["command"])),
     )
+
+
+def _preview(command: str) -> str:
+    why = advice(command)
+    return f"$ {command}\n({why})" if why else f"$ {command}"
 
 
 def _prepare(args: Args) -> Args:

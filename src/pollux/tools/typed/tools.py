@@ -131,6 +131,11 @@ class TypedTool(FunctionTool, Generic[P, R]):
         found = author(context, args) if _is_async(author) else await in_thread(author, context, args)
         return await found if inspect.isawaitable(found) else found
 
+    def functions(self) -> tuple[object, ...]:
+        return self._body.function, *(
+            self._options.get(name) for name in ("prepare", "subjects", "preview", "reconcile")
+        )
+
     @property
     def _is_harmless(self) -> bool:
         # Of any other tool an exception does not say that nothing happened: the engine records that nobody knows.

@@ -1,0 +1,92 @@
+"""What decides what an agent may do: out of reach of its tools, whatever a rule says. One set, worked out in one place.
+
+`hidden` places are neither read nor written: keys, tokens, the store. `kept` ones are read and not written: policies,
+skills, agents' configuration. What tools find by its name anywhere (`.env`, `pollux.toml`, `.git`, runbooks) is listed
+in `tools.files.guard`; what is listed here depends on the settings. It makes no difference whether a place exists yet.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from pollux.config import ConfigError, Rights, Settings, load_project
+from pollux.config.rights import NO_RIGHTS
+from pollux.core.frozen import frozen
+from pollux.tools.files.root import Root
+from pollux.tools.shell.agent_shell import Runner
+from pollux.tools.shell.sandbox import SECRETS, Sandbox, own_home
+
+SHELL_FILES: Final = tuple(
+    ".bash_login .bash_logout .bash_profile .bashrc .inputrc .kshrc .profile .zlogin .zlogout .zprofile .zshenv "
+    ".zshrc".split()
+)
+HIDDEN_HERE: Final = (".env", "config/.gemini.yaml")
+KEPT_HERE: Final = tuple(
+    "pollux.toml .git/config .git/config.worktree .git/hooks .git/info/attributes .gemini .codex .claude .cursor "
+    ".opencode .pollux .mcp.json".split()
+)
+"""In the folder itself, for the sandbox: it binds places and knows no names."""
+RUNBOOKS: Final = (".atrb", ".runbook.json")
+"""How the names of documents end that run commands. Read by agents, written by people."""
+
+
+@frozen
+class Control:
+    """The places, and the stores: whatever begins with a store's name and lies beside it is hidden as well."""
+
+    hidden: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    stores: tuple[Path, ...] = ()
+
+    def runner_at(self, path: Path, sandbox: Sandbox) -> Runner:
+        """Runs commands there, with these places covered where there is a sandbox."""
+        return Runner(path, sandbox=sandbox, hidden=self.hidden, kept=self.kept, stores=self.stores)
+
+    def root_at(self, path: Path) -> Root:
+        """The folder as an agent's tools see it."""
+        return Root(path, protected=self.hidden, readable=self.kept, stores=self.stores, endings=RUNBOOKS)
+
+
+def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) -> Control:
+    """The control files for an agent that works in this folder. `named` are policies, skills and what else it obeys."""
+    root = root.resolve()
+    hidden = [settings.home, *_own_config(settings), *(root / name for name in HIDDEN_HERE)]
+    kept = [*named, *_by_rights(settings), *(root / name for name in KEPT_HERE)]
+    kept += [place for name in ("config", "hooks") for place in root.glob(f".git/modules/*/{name}")]
+    if settings.project_file is not None:
+        kept.append(settings.project_file.path)
+    if settings.config is not None:
+        kept.append(settings.config.parent)
+    home = own_home().resolve()
+    if home.is_relative_to(root):
+        hidden += [home / name for name in SECRETS]
+        kept += [home / name for name in SHELL_FILES]
+    # A folder that holds the working folder itself cannot be kept as a whole.
+    kept = [place for place in kept if not root.is_relative_to(os.path.realpath(root / place))]
+    stores = (settings.store,) if isinstance(settings.store, Path) else ()
+    return Control((*hidden, *stores), tuple(kept), stores)
+
+
+def _own_config(settings: Settings) -> Iterator[Path]:
+    """It may hold keys."""
+    if settings.config is not None:
+        yield settings.config
+    if settings.config_file is not None:
+        yield settings.config_file.path
+
+
+def _by_rights(settings: Settings) -> Iterator[Path]:
+    rights = _rights(settings)
+    yield from rights.page_plugins
+    yield from rights.runbooks.registries
+    if rights.runbooks.served is not None:
+        yield rights.runbooks.served.folder
+
+
+def _rights(settings: Settings) -> Rights:
+    try:
+        return load_project(settings).rights
+    except ConfigError:
+        # Who needs the rights says what is wrong with them.
+        return NO_RIGHTS
