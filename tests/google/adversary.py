@@ -12,16 +12,14 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 from tests.http.google_site import CLIENT, connect
-from tests.http.site import TOKENS, Got, Person, Site, settings_in
+from tests.http.site import TOKENS, Got, Person, Site, known, settings_in
 
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, google_of, make_engine, open_store
 from pollux.config import Settings
-from pollux.core.ids import UserId
 from pollux.core.messages import Message, Text, ToolCall, ToolResult, Usage
 from pollux.core.profile import Limits, Profile
-from pollux.core.redact import Secret
 from pollux.emulator.workspace import Workspace, run_workspace
 from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest
 from pollux.serve import application
@@ -111,11 +109,10 @@ async def den(
         assert google is not None
         profiles = {"default": Profile(tools=tools, limits=Limits(model_calls=4))}
         engine = make_engine(store, Fixed(model), tools=google.tools, profiles=profiles)
-        known = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
-        app = application(settings, engine, authority_of(settings, known), google=google)
+        app = application(settings, engine, authority_of(settings, known(TOKENS), store), google=google)
         async with engine, listening(app, settings) as server:
             await engine.recover()
-            yield Den(Site(server.url, engine, http, server), workspace, model, settings)
+            yield Den(Site(server.url, engine, http, server, store), workspace, model, settings)
             await engine.close()
             await http.close()
 

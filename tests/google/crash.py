@@ -7,8 +7,9 @@ access tokens in it have run out, so that each story renews one and keeps it.
 import hashlib
 import json
 import shutil
+import sqlite3
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -105,6 +106,9 @@ class Google:
         """A new place for these customers, in a world in which nothing has happened yet."""
         shop = self.new_shop(lab, *customers)
         shutil.copytree(self.connected, shop.place.home, dirs_exist_ok=True)
+        # As if it had been made there: a store knows when it is a copy, and nothing would run.
+        with closing(sqlite3.connect(shop.place.home / "pollux.db", isolation_level=None)) as db:
+            db.execute("DELETE FROM meta WHERE name = 'place'")
         shop.calls = calls
         return shop
 

@@ -19,16 +19,14 @@ import pytest
 from tests.google.injection_model import Order, orders_in
 from tests.google.injection_tricks import STAGES, TEXTS
 from tests.http.google_site import CLIENT, connect
-from tests.http.site import TOKENS, Site, settings_in
+from tests.http.site import TOKENS, Site, known, settings_in
 
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, google_of, make_engine
 from pollux.core.errors import ValidationError
-from pollux.core.ids import UserId
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
-from pollux.core.redact import Secret
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.emulator.workspace import Workspace, run_workspace
 from pollux.emulator.workspace.mailbox import Mail
@@ -231,10 +229,9 @@ async def scene(
             limits = Limits(model_calls=MODEL_CALLS)
             profiles = {"default": Profile(tools=tuple(tools), limits=limits)}
             engine = make_engine(store, Fixed(model), tools=tools.values(), profiles=profiles, rules=rules, clock=clock)
-            known = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
-            app = application(settings, engine, authority_of(settings, known), google=google)
+            app = application(settings, engine, authority_of(settings, known(TOKENS), store), google=google)
             async with engine, listening(app, settings) as server:
-                site = Site(server.url, engine, http, server)
+                site = Site(server.url, engine, http, server, store)
                 for name, account in ACCOUNTS.items():
                     await connect(site.person(name), workspace, account=account)
                 world.workspace = workspace

@@ -219,7 +219,8 @@ async def test_a_tool_that_the_profile_lost_after_the_approval_is_not_run(tmp_pa
             (approval,) = (await here.asked(here.ada))["approvals"]
         async with den(tmp_path, workspace, tools=BOTH[1:]) as here:
             got = await here.ada.resolve(approval["id"])
-            run = await ended(here, got.body["run"]["runId"])
+            assert (got.status, got.body["error"]["code"]) == (409, "policy_changed"), got.body
+            run = await ended(here, got.body["error"]["runId"])
             assert run["actions"][0]["errorCode"] == "policy_changed", run
         assert workspace.ledger == []
 

@@ -6,7 +6,6 @@ The workspace is another site for the browser, as Google is: cookies that are fo
 import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -18,10 +17,9 @@ import aiohttp
 import pytest
 from playwright.async_api import BrowserContext, Page
 from tests.google.adversary import begun, den
-from tests.http.browsing import browser, elsewhere, needs_chromium
+from tests.http.browsing import browser, elsewhere, needs_chromium, opens_link
 from tests.http.google_site import connect
 from tests.http.site import TOKENS, Person
-from tests.waiting import until
 
 from pollux.emulator.workspace import run_workspace
 
@@ -39,11 +37,10 @@ class Told:
     lines: list[dict[str, str]]
     talk: Path
 
-    async def link(self) -> str:
-        """The link to sign in with, as `pollux serve` shows it after it has said that it is ready."""
-        found = await until(lambda: re.search(r"open (http\S+)\n", self.talk.read_text()))
-        assert found is not None
-        return found[1]
+    def link(self) -> str:
+        """The link to sign in with, made of what the ready line names: a log does not show it."""
+        [ready] = self.lines
+        return f"{ready['url']}/login?token={Path(ready['tokenFile']).read_text()}"
 
 
 @asynccontextmanager
@@ -117,7 +114,7 @@ async def scene(tmp_path: Path) -> AsyncGenerator[Scene]:
         ):
             context = await chromium.new_context(viewport={"width": 800, "height": 700})
             page = await context.new_page()
-            await page.goto(await serve.link())
+            await page.goto(serve.link())
             person = Person(http, serve.lines[0]["url"], (tmp_path / "home" / "token").read_text())
             yield Scene(person.url, google, context, page, person, tmp_path)
 
@@ -209,7 +206,7 @@ async def test_another_page_neither_connects_nor_disconnects_anything(tmp_path: 
         async with browser() as chromium:
             context = await chromium.new_context()
             page = await context.new_page()
-            await page.goto(f"{here.site.url}/login?token={TOKENS['ada']}")
+            await opens_link(page, here.site.url, TOKENS["ada"])
             await page.goto(f"{other.origin(place)}/page")
             links = [(await begun(here, here.bob, account="victim@example.com")).target for _ in ATTACKS]
             for (name, attack), link in zip(ATTACKS.items(), links, strict=True):
@@ -231,7 +228,7 @@ async def test_a_cookie_that_another_port_has_planted_connects_no_victims_accoun
         link = await begun(here, here.bob, account="victim@example.com")
         async with browser() as chromium:
             page = await chromium.new_page()
-            await page.goto(f"{here.site.url}/login?token={TOKENS['ada']}")
+            await opens_link(page, here.site.url, TOKENS["ada"])
             await page.goto(f"{other.origin('127.0.0.1')}/page")
             await page.evaluate("own => { document.cookie = own + '; path=/api/google/callback' }", link.cookie)
             # As from Google's page, which is another site.

@@ -31,6 +31,7 @@ class Options:
     service: str = "gemini"
     port: int | None = None
     host: str = "127.0.0.1"
+    public: bool = False
     seed: int = 0
     scenario: Path | None = None
     replay: Path | None = None
@@ -52,6 +53,11 @@ def main(argv: list[str]) -> int:
 
 def serve(options: Options) -> int:
     """Serve until SIGINT or SIGTERM."""
+    from pollux.emulator.guard import is_loopback
+
+    if not (options.public or is_loopback(options.host)):
+        _talk(f"--host {options.host} lets other machines read what was sent here. Add --public if they may")
+        return 2
     try:
         scenario: Any = json.loads(options.scenario.read_text("utf-8")) if options.scenario else None
         asyncio.run(_serve(options, scenario))
@@ -146,7 +152,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("service", nargs="?", default="gemini", choices=["gemini", "workspace", "all"])
     ports = f"0 picks a free one (default: {DEFAULT_PORT}, workspace {WORKSPACE_PORT}; all: this one and the next)"
     parser.add_argument("--port", type=_port, help=ports)
-    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s; others need --public")
+    parser.add_argument("--public", action="store_true", help="let other machines in, to all that was sent here")
     parser.add_argument("--seed", type=int, default=0, help="other seeds, other ids and signatures")
     parser.add_argument("--scenario", type=Path, metavar="FILE", help="list of {match, fault, times}; see the guide")
     parser.add_argument("--replay", type=Path, metavar="FILE|DIR", help="gemini: serve recordings instead of planning")

@@ -64,6 +64,10 @@ class Ask:
     stops: tuple[str, ...] = ()
     text_tokens: int = 0
     media_tokens: int = 0
+    can_search: bool = False
+    """A search of the service's own was switched on."""
+    tells_search: bool = False
+    """And its calls are to be shown among the parts of the answer."""
     digest: bytes = b""
 
 
@@ -80,6 +84,8 @@ class Reply:
     no_candidates: bool = False
     spread_calls: bool = False
     unknown_part: bool = False
+    searched: str = ""
+    """What was looked up in the web for this answer."""
 
     @property
     def text(self) -> str:

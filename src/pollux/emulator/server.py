@@ -17,6 +17,7 @@ from pollux.emulator.anthropic import face as anthropic
 from pollux.emulator.faults import HEADER, Fault, FaultBook, UnknownFault, read_rules
 from pollux.emulator.gemini import face as gemini
 from pollux.emulator.gemini.errors import Refusal
+from pollux.emulator.guard import application
 from pollux.emulator.openai import face as openai
 from pollux.emulator.recorder import RecordedRequest
 from pollux.emulator.transport import send
@@ -167,9 +168,8 @@ async def run_emulator(
 ) -> AsyncGenerator[Emulator]:
     """Run the emulator in this process for as long as the block lasts. `scenario` is a list of rules."""
     emulator = Emulator(seed=seed, faults=FaultBook(read_rules(scenario)), recording=_recording(replay))
-    application = web.Application(client_max_size=_LARGEST)
-    application.router.add_route("*", "/{path:.*}", emulator.handle)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+    guarded = application(emulator.handle, host=host, largest=_LARGEST)
+    runner = web.AppRunner(guarded, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

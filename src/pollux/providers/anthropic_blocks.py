@@ -9,6 +9,8 @@ from pollux.providers.encoding import to_json
 from pollux.providers.unreadable import UNREADABLE
 
 THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
+_SAID: Final = THOUGHTS | {"text", "tool_use"}
+_FILED: Final = frozenset({"char_location", "page_location", "content_block_location"})
 
 
 class Delta(msgspec.Struct):
@@ -72,6 +74,15 @@ class Block:
     @property
     def is_thought(self) -> bool:
         return self.type in THOUGHTS
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the service brought it from elsewhere: by a tool of its own, or from no file of the thread's."""
+        if self.type not in _SAID:
+            return True
+        citations = self._fields.get("citations")
+        cited = cast("list[Any]", citations) if isinstance(citations, list) else []
+        return any(not isinstance(each, dict) or cast("Any", each).get("type") not in _FILED for each in cited)
 
     @property
     def is_fit(self) -> bool:

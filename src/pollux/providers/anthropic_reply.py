@@ -10,6 +10,7 @@ import msgspec
 
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
+from pollux.core.hosted import WEB
 from pollux.core.messages import JSON, NO_USAGE, Message, Native, Part, Text, Thought, ToolCall, Usage
 from pollux.engine.model import Done, ModelEvent, NativePart, TextDelta, ThoughtDelta
 from pollux.providers.anthropic_blocks import Block, Delta
@@ -105,7 +106,13 @@ class AnthropicFold:
         stop = self._stop(blocks, calls)
         # An answer cut off for its length keeps what it began: whoever reads it must see that a call was cut.
         kept = calls if stop in _WITH_CALLS else {}
-        message = Message("assistant", tuple(_parts(blocks, kept)), native=_native(blocks, kept))
+        has_read = any(block.has_read for block in blocks) or self._is_served()
+        message = Message(
+            "assistant",
+            tuple(_parts(blocks, kept)),
+            native=_native(blocks, kept),
+            sources=WEB if has_read else (),
+        )
         done = Done(stop, message, usage=self.usage, reason=self._finish, detail=self._detail, model=self._model)
         return [*kept.values(), done]
 
@@ -208,6 +215,12 @@ class AnthropicFold:
             ids.add(block.id)
             calls[block] = ToolCall(block.id, self._names.get(block.name, block.name), block.args or {}, minted)
         return calls
+
+    def _is_served(self) -> bool:
+        """Whether the service counts calls of its own tools."""
+        served = self._usage.get("server_tool_use")
+        counted = cast("dict[str, Any]", served) if isinstance(served, dict) else {}
+        return any(_count(counted, name) for name in counted)
 
     def _stop(self, blocks: list[Block], calls: Mapping[Block, ToolCall]) -> Stop:
         if not self._finish and not self._is_over:

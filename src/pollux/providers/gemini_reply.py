@@ -12,6 +12,7 @@ import msgspec
 
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
+from pollux.core.hosted import WEB
 from pollux.core.messages import JSON, NO_USAGE, Blob, FileRef, Message, Native, Part, Text, Thought, ToolCall, Usage
 from pollux.engine.model import Done, ModelEvent, NativePart, TextDelta, ThoughtDelta
 from pollux.providers.encoding import mint_call_id, to_json
@@ -29,6 +30,13 @@ _BLOCKED = {
     "MODEL_ARMOR",
 }
 _BAD_CALL = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
+_SIGNED = frozenset({"thoughtSignature", "thought_signature", "thought"})
+_HOSTED = frozenset(
+    """executableCode executable_code codeExecutionResult code_execution_result toolCall tool_call toolResponse
+    tool_response""".split()
+)
+"""Parts of tools that the service runs itself."""
+_TOOL_TOKENS = ("toolUsePromptTokenCount", "tool_use_prompt_token_count")
 _NO_RAW = msgspec.Raw()
 
 
@@ -43,6 +51,23 @@ class _Candidate(msgspec.Struct):
     finish_reason: str | None = None
     finishMessage: str | None = None
     finish_message: str | None = None
+    groundingMetadata: JSON = None
+    grounding_metadata: JSON = None
+    urlContextMetadata: JSON = None
+    url_context_metadata: JSON = None
+
+    @property
+    def has_read(self) -> bool:
+        """Whether the service looked something up for it."""
+        return any(
+            found is not None
+            for found in (
+                self.groundingMetadata,
+                self.grounding_metadata,
+                self.urlContextMetadata,
+                self.url_context_metadata,
+            )
+        )
 
 
 class _Chunk(msgspec.Struct):
@@ -76,6 +101,7 @@ class GeminiFold:
         self._model = ""
         self._has_candidate = False
         self._has_chunk = False
+        self._has_read = False
         self.failure: ModelError | None = None
 
     def add(self, chunks: Iterable[bytes]) -> list[ModelEvent]:
@@ -87,6 +113,7 @@ class GeminiFold:
             if chunk is None:
                 break
             for candidate in chunk.candidates or ():
+                self._has_read = self._has_read or candidate.has_read
                 if candidate.index:
                     continue
                 self._has_candidate = True
@@ -116,26 +143,33 @@ class GeminiFold:
             # Whoever reads an answer that was cut off must see that a call was cut.
             self._made(*self._partial.whole())
         native = Native(NAME, to_json({"role": "model", "parts": self._native}).decode())
-        message = Message("assistant", tuple(self._neutral), native=native if self._native else None)
+        message = Message(
+            "assistant",
+            tuple(self._neutral),
+            native=native if self._native else None,
+            sources=WEB if self._has_read or _count(self._counts(), *_TOOL_TOKENS) else (),
+        )
         return [Done(stop, message, usage=self.usage, reason=reason, detail=detail, model=self._model)]
 
     @property
     def usage(self) -> Usage:
         """Tokens as last reported."""
-        if not bytes(self._usage):
-            return NO_USAGE
-        try:
-            counts = msgspec.json.decode(self._usage, type=dict[str, Any])
-        except UNREADABLE:
+        counts = self._counts()
+        if not counts:
             return NO_USAGE
         thoughts = _count(counts, "thoughtsTokenCount", "thoughts_token_count")
         return Usage(
-            input=_count(counts, "promptTokenCount", "prompt_token_count")
-            + _count(counts, "toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+            input=_count(counts, "promptTokenCount", "prompt_token_count") + _count(counts, *_TOOL_TOKENS),
             output=_count(counts, "candidatesTokenCount", "candidates_token_count") + thoughts,
             thoughts=thoughts,
             cached=_count(counts, "cachedContentTokenCount", "cached_content_token_count"),
         )
+
+    def _counts(self) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(self._usage, type=dict[str, Any]) if bytes(self._usage) else {}
+        except UNREADABLE:
+            return {}
 
     def _read(self, data: bytes) -> _Chunk | None:
         try:
@@ -172,6 +206,7 @@ class GeminiFold:
         self._say(whole)
 
     def _part(self, part: dict[str, Any], events: list[ModelEvent]) -> None:
+        self._has_read = self._has_read or not _HOSTED.isdisjoint(part)
         call = part.get("functionCall", part.get("function_call"))
         if isinstance(call, dict):
             self._call(part, cast("dict[str, Any]", call), events)
@@ -179,7 +214,10 @@ class GeminiFold:
         text = part.get("text")
         if not isinstance(text, str):
             self._native.append(part)
-            self._neutral.extend(_media(part))
+            media = _media(part)
+            self._neutral.extend(media)
+            # A part of a kind that nobody knows may hold anybody's words.
+            self._has_read = self._has_read or not (media or _SIGNED.issuperset(part))
             events.append(NativePart(part))
             return
         if len(part) > 1:

@@ -10,6 +10,7 @@ import msgspec
 
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
+from pollux.core.hosted import WEB
 from pollux.core.messages import JSON, NO_USAGE, Message, Native, Part, Text, Thought, ToolCall, Usage
 from pollux.engine.model import Done, ModelEvent, TextDelta, ThoughtDelta
 from pollux.providers.encoding import mint_call_id, to_json
@@ -19,6 +20,13 @@ from pollux.providers.unreadable import UNREADABLE
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _FOLDED = {"role", "content", "tool_calls", "function_call", "refusal"}
+_CALLS = ("function", "", None)
+_SAID = ("text", "output_text", "refusal", "thinking", "reasoning", "image_url", None)
+_HOSTED = frozenset(
+    """annotations citations references sources search_results web_search web_search_calls search_info executed_tools
+    server_tools tool_outputs tool_results grounding_metadata groundingMetadata context documents output""".split()
+)
+"""What servers put beside an answer for which they searched, read or ran something."""
 
 # Gemini's own words, as its OpenAI-compatible face passes them on.
 _BAD_CALL = ("malformed_function_call", "unexpected_tool_call", "too_many_tool_calls")
@@ -36,6 +44,10 @@ class _Chunk(msgspec.Struct):
     usage: dict[str, Any] | None = None
     model: str | None = None
     error: JSON = None
+    citations: JSON = None
+    search_results: JSON = None
+    search_info: JSON = None
+    web_search: JSON = None
 
 
 class OpenAIFold:
@@ -56,6 +68,7 @@ class OpenAIFold:
         self._has_choice = False
         self._has_chunk = False
         self._is_over = False
+        self._has_read = False
         self.failure: ModelError | None = None
 
     def add(self, chunks: Iterable[bytes]) -> list[ModelEvent]:
@@ -96,7 +109,8 @@ class OpenAIFold:
         if kept:
             turn["tool_calls"] = wire
         native = Native(NAME, to_json(turn).decode()) if text or kept else None
-        message = Message("assistant", tuple(parts), native=native)
+        has_read = self._has_read or any(value for key, value in self._more.items() if key in _HOSTED)
+        message = Message("assistant", tuple(parts), native=native, sources=WEB if has_read else ())
         detail = "".join(self._refused)
         done = Done(stop, message, usage=self.usage, reason=self._finish, detail=detail, model=self._model)
         return [*kept, done]
@@ -123,6 +137,8 @@ class OpenAIFold:
             self.failure = self._refusal(chunk.error)
             return None
         self._has_chunk = True
+        if chunk.citations or chunk.search_results or chunk.search_info or chunk.web_search:
+            self._has_read = True
         self._usage = chunk.usage or self._usage
         self._model = chunk.model or self._model
         return chunk
@@ -135,6 +151,7 @@ class OpenAIFold:
             return
         if content := delta.get("content"):
             self._text.append(content if isinstance(content, str) else _joined(content))
+            self._has_read = self._has_read or (not isinstance(content, str) and _is_cited(content))
         if len(delta) > 1 or content is None:
             self._take_rest(delta)
 
@@ -146,6 +163,7 @@ class OpenAIFold:
         pieces = delta.get("tool_calls")
         for piece in cast("list[Any]", pieces) if isinstance(pieces, list) else ():
             if isinstance(piece, dict):
+                self._has_read = self._has_read or cast("Any", piece).get("type", "function") not in _CALLS
                 self._calls.add(cast("dict[str, Any]", piece))
         if isinstance(legacy := delta.get("function_call"), dict):
             self._calls.add({"index": 0, "function": legacy})
@@ -191,6 +209,16 @@ def _joined(content: JSON) -> str:
     """Content in parts, as some servers send it."""
     pieces = cast("list[Any]", content) if isinstance(content, list) else []
     return "".join(str(cast("dict[str, Any]", piece).get("text") or "") for piece in pieces if isinstance(piece, dict))
+
+
+def _is_cited(content: JSON) -> bool:
+    """Whether a part of the content is from elsewhere."""
+    pieces = cast("list[Any]", content) if isinstance(content, list) else []
+    return any(
+        isinstance(piece, dict)
+        and (cast("dict[str, Any]", piece).get("annotations") or cast("dict[str, Any]", piece).get("type") not in _SAID)
+        for piece in pieces
+    )
 
 
 def _appended(before: JSON, value: JSON) -> JSON:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from pollux.emulator import tokens
@@ -51,7 +52,9 @@ class Writer:
         return signs_thoughts(self.ask.model)
 
     def _groups(self, reply: Reply) -> list[list[dict[str, Any]]]:
-        groups = [[part] for part in self._thoughts(reply)] + [[{"text": text}] for text in reply.texts]
+        groups = [[part] for part in [*self._thoughts(reply), *self._search(reply)]] + [
+            [{"text": text}] for text in reply.texts
+        ]
         calls = self._calls(reply)
         groups += [[part] for part in calls] if reply.spread_calls else ([calls] if calls else [])
         if reply.unknown_part:
@@ -62,7 +65,7 @@ class Writer:
         return groups or [[]]
 
     def _whole_parts(self, reply: Reply) -> list[dict[str, Any]]:
-        parts = self._thoughts(reply)
+        parts = [*self._thoughts(reply), *self._search(reply)]
         if reply.texts:
             text: dict[str, Any] = {"text": reply.text}
             if self._signs and not reply.calls:
@@ -73,6 +76,16 @@ class Writer:
 
     def _thoughts(self, reply: Reply) -> list[dict[str, Any]]:
         return [{"text": text, "thought": True} for text in reply.thoughts] if self.ask.thoughts == "shown" else []
+
+    def _search(self, reply: Reply) -> list[dict[str, Any]]:
+        """The search among the parts, where the caller wants to see it there."""
+        if not (reply.searched and self.ask.tells_search):
+            return []
+        known_as = {"id": "search_1", "toolType": "GOOGLE_SEARCH_WEB"}
+        return [
+            {"toolCall": known_as | {"args": {"queries": [reply.searched]}}},
+            {"toolResponse": known_as | {"response": {"results": [_PAGE]}}},
+        ]
 
     def _calls(self, reply: Reply) -> list[dict[str, Any]]:
         return [self._call(call, first=at == 0) for at, call in enumerate(reply.calls)]
@@ -99,6 +112,8 @@ class Writer:
         candidate["index"] = 0
         if finish == "SAFETY":
             candidate["safetyRatings"] = _ratings()
+        if finish and reply.searched:
+            candidate["groundingMetadata"] = _grounding(reply.searched)
         if finish and reply.message:
             candidate["finishMessage"] = reply.message
         if reply.unknown_part:
@@ -151,6 +166,18 @@ def pretty(value: object) -> str:
 
 
 _UNKNOWN_PART = {"hologram": {"hue": "teal", "frames": [1, 2, 3]}, "sparkle": True}
+
+
+_PAGE = {"uri": "https://search.example/redirect/1", "title": "town.example", "domain": "town.example"}
+
+
+def _grounding(query: str) -> dict[str, Any]:
+    """What stands beside an answer for which the web was searched."""
+    return {
+        "webSearchQueries": [query],
+        "groundingChunks": [{"web": _PAGE}],
+        "searchEntryPoint": {"renderedContent": f"<div>{escape(query)}</div>"},
+    }
 
 
 def _cost(part: dict[str, Any]) -> int:

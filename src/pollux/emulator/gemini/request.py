@@ -18,6 +18,7 @@ from pollux.emulator.seal import digest, from_base64
 
 _MODES: dict[str, Mode] = {"ANY": "any", "NONE": "none"}
 _IMAGE_TOKENS = 258
+_SEARCHES = frozenset({"googleSearch", "googleSearchRetrieval"})
 _TAGGED = re.compile(r"\s*<([A-Za-z][\w-]*)>.*</\1>\s*", re.DOTALL)
 
 
@@ -77,6 +78,8 @@ def read_ask(raw: bytes, target: Target) -> Ask:
         stops=tuple(config.get("stopSequences", [])),
         text_tokens=text_tokens,
         media_tokens=media_tokens,
+        can_search=any(not _SEARCHES.isdisjoint(tool) for tool in request.get("tools", [])),
+        tells_search=bool(request.get("toolConfig", {}).get("includeServerSideToolInvocations")),
         digest=digest("gemini", target.model, raw),
     )
 

@@ -15,6 +15,7 @@ from pollux.emulator.planner.pages import drive as pages
 
 _THEN = re.compile(r"[,.;]?\s+(?:and\s+)?then,?\s+", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:,\s*and|;|,|\band\b)\s+", re.IGNORECASE)
+_SEARCH = re.compile(r"\b(?:search(?: the web)?(?: for)?|google|look up) +([^.;:,\n]{1,200})", re.IGNORECASE)
 _WHO = re.compile(
     r"\b(?:who|what) are you\b|\bwhat can you do\b|\bare you (?:a |an )?(?:real|human|gemini|ai|model)\b", re.IGNORECASE
 )
@@ -25,7 +26,13 @@ _FINAL = re.compile(r"final|result|answer|output|finish|respond", re.IGNORECASE)
 def plan(ask: Ask) -> Reply:
     """What the demo model does next."""
     reply = _decide(ask)
-    return _cut(replace(reply, thoughts=_thoughts(reply)), ask)
+    return _cut(replace(reply, thoughts=_thoughts(reply), searched=_searched(ask)), ask)
+
+
+def _searched(ask: Ask) -> str:
+    """What is looked up before the first step; nothing where there is no search, or nobody speaks of one."""
+    found = _SEARCH.search(ask.prompt[: clues.LONGEST]) if ask.can_search and not ask.rounds else None
+    return found[1].strip() if found else ""
 
 
 def _decide(ask: Ask) -> Reply:

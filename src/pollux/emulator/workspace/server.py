@@ -17,6 +17,7 @@ from aiohttp import web
 from pollux.emulator import transport
 from pollux.emulator.answer import Answer
 from pollux.emulator.faults import HEADER, Fault, UnknownFault
+from pollux.emulator.guard import application
 from pollux.emulator.recorder import RecordedRequest
 from pollux.emulator.workspace import api, consent, faults, incoming, oauth, scopes, spoil
 from pollux.emulator.workspace.accounts import Accounts
@@ -178,9 +179,8 @@ async def run_workspace(
 ) -> AsyncGenerator[Workspace]:
     """Run the emulator in this process for as long as the block lasts. `scenario` is a list of rules for faults."""
     workspace = Workspace(seed=seed, ledger=ledger, scenario=scenario, token_seconds=token_seconds, clock=clock)
-    application = web.Application(client_max_size=_LARGEST)
-    application.router.add_route("*", "/{path:.*}", workspace.handle)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+    guarded = application(workspace.handle, host=host, largest=_LARGEST)
+    runner = web.AppRunner(guarded, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()
