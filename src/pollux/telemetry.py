@@ -19,6 +19,7 @@ from pollux.core.ids import ThreadId
 from pollux.core.messages import JSON, Usage
 from pollux.core.run import Run
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
+from pollux.engine.definitions import functions_of
 from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest, Provider
 
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ class TracedTool:
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         return await self._tool.reconcile(context, args)
+
+    def functions(self) -> tuple[object, ...]:
+        return tuple(functions_of(self._tool))
 
 
 class AgentSpan:

@@ -61,7 +61,8 @@ def status(checks: dict[str, dict[str, Any]], *names: str) -> list[str]:
 def test_where_all_is_well_every_check_says_so_and_nothing_is_made(machine: Machine, url: str):
     machine.environ |= {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
     checks = found(machine, code=0)
-    assert list(checks) == ["python", "sqlite", "parts", "sandbox", "config", "key", "endpoint", "model", "store"]
+    names = ["python", "sqlite", "parts", "sandbox", "config", "access", "key", "endpoint", "model", "store"]
+    assert list(checks) == names
     assert status(checks, "python", "parts", "config", "key", "endpoint", "model", "store") == ["ok"] * 7
     assert list(machine.home.iterdir()) == [] and list(machine.cwd.iterdir()) == []
 

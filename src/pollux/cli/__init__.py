@@ -20,7 +20,9 @@ COMMANDS = {
     "sessions": ("pollux.cli.sessions", "list, show, resume, import, export, fork or delete conversations"),
     "grants": ("pollux.cli.grants", "list or revoke what was always allowed"),
     "audit": ("pollux.cli.audit", "list, verify or export what was done"),
+    "store": ("pollux.cli.store", "show whether the store was restored from a backup, and go on with it"),
     "runbook": ("pollux.cli.runbook", "check, run or resume runbooks, with agent blocks"),
+    "policy": ("pollux.cli.policy", "rewrite rules that search all arguments as text"),
     "models": ("pollux.cli.models", "list the models of a provider"),
     "keys": ("pollux.cli.keys", "make a new key to seal with, and seal everything anew"),
     "setup": ("pollux.cli.setup", "write a configuration to fill in"),
@@ -115,6 +117,11 @@ def _run(arguments: list[str]) -> int:
         return 2
     from importlib import import_module
 
+    if command not in ("serve", "worker", "doctor", "policy"):
+        # Servers have a log, and these two say it in their own way.
+        from pollux.engine.deprecated import tell
+
+        tell(complain)
     module = COMMANDS[command][0]
     if command != "run":
         return import_module(module).main(rest)

@@ -11,7 +11,7 @@ from pollux.cli.shown import shown
 from pollux.sdk.approvals import Answer, Approve, Reject
 from pollux.sdk.events import ApprovalRequired
 
-QUESTION: Final = "  run it? [y]es / [a]lways for these / [N]o, or say why not > "
+ALWAYS: Final = {"always": " / [a]lways for these", "document": " / [a]lways in this document"}
 
 
 def has_terminal() -> bool:
@@ -33,7 +33,13 @@ class Terminal:
         async with self._asking:
             sys.stderr.write(folded(described(question), columns_of(sys.stderr)))
             forget_typed()
-            return answer_of(await ask_line(QUESTION) or "")
+            return answer_of(await ask_line(prompt_of(question)) or "")
+
+
+def prompt_of(question: ApprovalRequired) -> str:
+    """The answers that this question takes."""
+    always = next((words for scope, words in ALWAYS.items() if scope in question.scopes), "")
+    return f"  run it? [y]es{always} / [N]o, or say why not > "
 
 
 def answer_of(word: str) -> Answer:

@@ -149,7 +149,7 @@ async def _asked(engine: "Engine", approval_id: str, answer: Approve | Reject) -
     if status != "pending":
         code = "already_resolved" if status in ("approved", "rejected") else status
         raise Misfit(f"the question cannot be answered any more: it is {status}", code=code)
-    if isinstance(answer, Approve) and answer.always and not action.subjects:
+    if isinstance(answer, Approve) and answer.always and not action.approval.scopes:
         raise ValidationError(
             f"{action.tool} names no recipient here that could always be allowed. Approve it without --always",
             code="no_recipient",
@@ -174,7 +174,9 @@ async def _agent(rest: Rest, run: Run) -> CliAgent:
     """The agent that `pollux run` makes, in the directory where that was said."""
     settings = read_settings(os.environ, cwd=Path(run.origin), flags={"config": rest.config})
     # The store is the one in which the run was found, whatever that directory says.
-    settings = replace(settings, store=rest.settings.store, home=rest.settings.home)
+    required = "required" in (settings.sandbox, rest.settings.sandbox)
+    box = "required" if required else rest.settings.sandbox
+    settings = replace(settings, store=rest.settings.store, home=rest.settings.home, sandbox=box)
     # Known before anything is recorded: an approved tool must not run for a model that cannot be told of it.
     providers = Registry(settings)
     providers(run.model)

@@ -72,7 +72,7 @@ def settings_of(arguments: argparse.Namespace, *, makes: bool = False) -> Settin
     A slip in the path would otherwise find nothing waiting and an audit without a flaw, in a store made on the spot.
     """
     fill_gaps()
-    flags = {"store": arguments.store, "config": arguments.config}
+    flags = {"store": arguments.store, "config": arguments.config, "sandbox": getattr(arguments, "sandbox", None)}
     settings = read_settings(os.environ, cwd=here(), flags=flags)
     is_missing = isinstance(settings.store, Path) and not os.path.exists(settings.store)
     if arguments.store is not None and is_missing and not makes:

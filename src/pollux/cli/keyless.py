@@ -9,7 +9,7 @@ import sys
 
 VALUES = frozenset(
     "-p --prompt --output-format --model --model-name --system-prompt --system-prompt-file --session --api-key --allow"
-    " --allowed-tools --policy --max-turns --timeout --cwd --project-dir --attach --store --config".split()
+    " --allowed-tools --policy --sandbox --max-turns --timeout --cwd --project-dir --attach --store --config".split()
 )
 FLAGS = frozenset({"--debug"})
 # Who answers for a name, and which variables hold the key.

@@ -8,10 +8,12 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from copy import copy
 
 from pollux.cli.masking import Mask
 from pollux.cli.shown import shown
 from pollux.core.redact import Secret
+from pollux.engine.logs import place_of
 from pollux.signals import on_signals
 
 MOST_FILES = 65_536
@@ -53,7 +55,7 @@ def make_room() -> None:
 def log_to_stderr(level: str, secrets: tuple[Secret, ...]) -> None:
     """Everything that is logged, from this level on, without these secrets."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Masked(secrets))
+    handler.setFormatter(_Masked(secrets, is_full=level == "debug"))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(LEVELS[level])
@@ -63,12 +65,23 @@ def log_to_stderr(level: str, secrets: tuple[Secret, ...]) -> None:
 
 
 class _Masked(logging.Formatter):
-    """One line for each record, without secrets and without control characters."""
+    """One line for each record, without secrets and without control characters.
 
-    def __init__(self, secrets: tuple[Secret, ...]) -> None:
+    Of a problem that others logged, as asyncio does, it tells the type and the place, unless all is asked for.
+    """
+
+    def __init__(self, secrets: tuple[Secret, ...], *, is_full: bool) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._is_full = is_full
         # Made once: every request is a record, and looking for a secret in all its forms takes time.
         self._mask = Mask(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
+        problem = record.exc_info[1] if record.exc_info else None
+        if problem is not None and not self._is_full:
+            # What stands behind shows what failed, and with it what it was called with and what it said.
+            said = record.getMessage().partition("\n")[0].partition("(" if record.name == "asyncio" else "\n")[0]
+            record = copy(record)
+            record.msg, record.args = f"{said}: {place_of(problem)}", None
+            record.exc_info = record.exc_text = None
         return "\n".join(shown(line) for line in self._mask.text(super().format(record)).split("\n"))

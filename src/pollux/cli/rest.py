@@ -42,6 +42,7 @@ def add_options(add: Any) -> None:
     add("--system-prompt", default="", metavar="TEXT", help="another one than the run was begun with, for its rest")
     add("--allow", action="append", default=[], metavar="RULE", help="as in `pollux run`, for its rest")
     add("--policy", type=Path, metavar="FILE")
+    add("--sandbox", choices=("auto", "required", "off"), help="as in `pollux run`, for its rest")
 
 
 def rest_of(arguments: argparse.Namespace, settings: Settings) -> Rest:

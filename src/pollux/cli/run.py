@@ -156,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-turns", type=positive, metavar="N", help="how often the model may be asked (default: 25)")
     add("--timeout", type=seconds, default=DEFAULT_TIMEOUT, metavar="SECONDS", help="default: %(default)g")
     add("--cwd", "--project-dir", dest="cwd", metavar="DIR")
+    add("--sandbox", choices=("auto", "required", "off"), help="for commands (default: auto, where bubblewrap works)")
     add("--attach", type=Path, action="append", default=[], metavar="FILE", help="an image or file for the prompt")
     add("--debug", action="store_true", help="models and logs, on standard error")
     add("--store", metavar="PATH")

@@ -46,7 +46,7 @@ def main(argv: list[str]) -> int:
             # That nobody reads it is no reason not to serve.
             if outlet:
                 outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        _greet(url, settings, credentials.token, shows=credentials.is_new or sys.stderr.isatty())
+        _greet(url, settings, credentials.token)
 
     return asyncio.run(_serve(settings, credentials, on_ready))
 
@@ -56,11 +56,11 @@ async def _serve(settings: Settings, credentials: Credentials, on_ready: Callabl
     return 0
 
 
-def _greet(url: str, settings: Settings, token: Secret | None, *, shows: bool) -> None:
-    """Where to go. The link holds the token: it is shown to a person, or once."""
+def _greet(url: str, settings: Settings, token: Secret | None) -> None:
+    """Where to go. The link holds the token: it is shown to a person at a terminal, and goes into no log."""
     # A log whose disk is full is no reason not to serve.
     with suppress(OSError, ValueError):
-        if token is not None and shows:
+        if token is not None and sys.stderr.isatty():
             sys.stderr.write(f"pollux: open {url}/login?token={token.reveal()}\n")
         elif token is not None:
             sys.stderr.write(f"pollux: serving at {url}; the token is in {token_file(settings)}\n")

@@ -1,6 +1,7 @@
 """A run told on standard output: it ends by its deadline, with exactly one last line, whatever happens."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -37,6 +38,7 @@ Work = Callable[["Telling"], Awaitable[None]]
 
 def tell(work: Work, *, format_: Format, outlet: Outlet, mask: Mask, timeout: float) -> int:
     """Do the work, which hands every event to `read`, and say how it ended. The result is the exit code."""
+    tell_of_bare_commands(mask)
     telling = Telling(writer_for(format_, outlet, mask), outlet, mask, timeout)
     try:
         code = asyncio.run(telling.run(work))
@@ -181,6 +183,24 @@ class _LooseThreads(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         super().shutdown(wait=False, cancel_futures=True)
+
+
+class _Notices(logging.Handler):
+    """Says what a person has to know, whatever the level of the log."""
+
+    def __init__(self, mask: Mask) -> None:
+        super().__init__(logging.WARNING)
+        self._mask = mask
+
+    def emit(self, record: logging.LogRecord) -> None:
+        talk(self._mask, record.getMessage())
+
+
+def tell_of_bare_commands(mask: Mask) -> None:
+    """From now on, a command that runs without a sandbox where one would have been used is said once."""
+    logger = logging.getLogger("pollux.tools.shell.sandbox")
+    if not any(isinstance(handler, _Notices) for handler in logger.handlers):
+        logger.addHandler(_Notices(mask))
 
 
 def talk(mask: Mask, text: str) -> None:

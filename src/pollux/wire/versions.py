@@ -23,6 +23,36 @@ SINCE: Mapping[str, int] = {
     "Action.asked": 3,
     "Action.observed": 3,
     "ModelFailed.kind=block": 3,
+    # Rules and facts that code of before would pass over, and then allow more.
+    # Only in runs of a document, which older code leaves alone for that.
+    "ToolCall.facts": 1,
+    "CallFacts": 1,
+    "RunStarted.document": 4,
+    "Rule.where": 4,
+    "Rule.interface": 4,
+    "Rule.interface_not": 4,
+    "Rule.asker": 4,
+    "Rule.capabilities": 4,
+    "Rule.document": 4,
+    "Rule.document=trusted": 4,
+    "Rule.document=untrusted": 4,
+    "Rule.rendered_from": 4,
+    "Rule.placed_by": 4,
+    "ApprovalResolved.scope=document": 4,
+    "Message.sources": 4,
+    "Condition": 4,
+    "RunRestored": 4,
+    "RunStarted.restored": 4,
+    "Document": 4,
+    # Older code offers more and checks less, as it always did; what it leaves behind is not believed.
+    "Action.definition": 1,
+    "Decision.grants": 1,
+    "Decision.granted_by": 1,
+    "Approval.scopes": 1,
+    "Approval.scopes=session": 1,
+    "Approval.scopes=document": 1,
+    "Approval.scopes=always": 1,
+    "Resolution.scope=document": 1,
 }
 """What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
 version that code must have to meet it. A field counts where it is not at its default. What older code may pass over
@@ -60,6 +90,10 @@ class Versions:
                 news.append((each.name, _default_of(each)))
             elif self._member(cls, each, hint):
                 is_record = is_dataclass(hint) and not self._words_in(hint)
+                if not is_record and (default := _default_of(each)) is not MISSING:
+                    # At its default it holds nothing that could be new.
+                    news.append((each.name, default))
+                    continue
                 inner = self.news_of(cast("type[Any]", hint)) if is_record else None
                 if inner is None:
                     return None

@@ -97,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--policy", type=Path, metavar="FILE", help="rules in TOML, ours or Gemini CLI's")
     add("--timeout", type=seconds, metavar="SECONDS", help="for each answer (default: none; 600 without a terminal)")
     add("--cwd", "--project-dir", dest="cwd", metavar="DIR")
+    add("--sandbox", choices=("auto", "required", "off"), help="for commands (default: auto, where bubblewrap works)")
     add("--debug", action="store_true", help="logs, on standard error")
     add("--store", metavar="PATH")
     add("--config", metavar="FILE")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from pollux.cli.asking import QUESTION, answer_of, described
+from pollux.cli.asking import answer_of, described, prompt_of
 from pollux.cli.chat.keys import Interrupted, Keys
 from pollux.cli.chat.screen import Screen
 from pollux.sdk.approvals import Answer
@@ -25,7 +25,7 @@ class Questions:
         async with self.at_rest:
             self._screen.fold(described(question))
             try:
-                word = await self._keys.ask(QUESTION)
+                word = await self._keys.ask(prompt_of(question))
             except Interrupted:
                 self._stop()
                 return None

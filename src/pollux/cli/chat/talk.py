@@ -20,6 +20,7 @@ from pollux.cli.chat.screen import Screen
 from pollux.cli.chat.telling import tell
 from pollux.cli.masking import Mask
 from pollux.cli.shown import shown
+from pollux.cli.telling import tell_of_bare_commands
 from pollux.core.errors import PolluxError
 from pollux.sdk import events
 from pollux.signals import on_signals
@@ -34,6 +35,7 @@ def talk(asked: Asked) -> int:
     """Until the person leaves, or there are no more lines; the result is the exit code."""
     is_attended = has_terminal()
     mask = Mask(asked.settings.secrets())
+    tell_of_bare_commands(mask)
     screen = Screen(mask, spins=is_attended and not asked.debug)
     if is_attended:
         from pollux.cli.chat.editor import Keyboard

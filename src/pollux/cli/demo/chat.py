@@ -113,7 +113,7 @@ class Chat:
                 continue
             # Whole words: "actually, no" begins like "always".
             word = (answer or "").strip().lower()
-            always = word in ALWAYS and bool(action.subjects)
+            always = word in ALWAYS and bool(approval.scopes)
             try:
                 await self._engine.resolve(
                     approval.id,

@@ -64,12 +64,18 @@ def _checks(arguments: argparse.Namespace) -> "list[Check]":
 
     # What goes wrong is one of the checks; the log would only say it twice.
     logging.getLogger("pollux").addHandler(logging.NullHandler())
-    found = [*checks.alone(), asyncio.run(checks.sandbox())]
+    found = [*checks.alone()]
     try:
-        settings = read_settings(os.environ, cwd=Path.cwd(), flags=vars(arguments))
+        # Who else can change the files is a check of its own, so that all of them are listed.
+        settings = read_settings(os.environ, cwd=Path.cwd(), flags=vars(arguments), require_private=False)
     except ConfigError as problem:
         # Nothing that depends on it can be known. The rest is worth knowing all the same.
-        return [*found, checks.Check("config", "error", str(problem), "Correct it and look again")]
+        return [
+            *found,
+            asyncio.run(checks.sandbox()),
+            checks.Check("config", "error", str(problem), "Correct it and look again"),
+        ]
+    found.append(asyncio.run(checks.sandbox(settings.sandbox)))
     found += asyncio.run(_with_settings(settings, offline=arguments.offline))
     mask = Mask(settings.secrets())
     return [_masked(check, mask) for check in found]
@@ -86,6 +92,7 @@ async def _with_settings(settings: "Settings", *, offline: bool) -> "list[Check]
     ref, path = model_ref(model), settings.store
     return [
         checks.config(settings),
+        checks.access(settings, path),
         checks.key(settings, ref),
         *([] if offline else await service(settings, model, ref)),
         *await (checks.store(settings, path) if isinstance(path, Path) else postgres(settings)),

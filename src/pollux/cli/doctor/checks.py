@@ -7,16 +7,19 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
 from pollux.config import ConfigError, ModelRef, Settings, explain_missing, load_project
 from pollux.core.errors import PolluxError
 from pollux.core.frozen import frozen
+from pollux.engine import deprecated
 
 Status = Literal["ok", "warning", "error"]
 
 OLDEST_PYTHON: Final = (3, 11)
+MOST_DETAILS: Final = 50
 KEYS: Final = {"gemini": "gemini_api_key", "anthropic": "anthropic_api_key", "openai": "openai_api_key"}
 
 
@@ -94,11 +97,7 @@ def config(settings: Settings) -> Check:
     places = [
         *([own.path] if own else []),
         *([project.path] if project else []),
-        *(
-            place
-            for place in (Path(".env").absolute(), settings.workspace / "config" / ".gemini.yaml")
-            if place.is_file()
-        ),
+        *(place for place in _of_folder(settings) if place.is_file()),
     ]
     said = f"read {', '.join(str(place) for place in places)}" if places else "there is no configuration file"
     try:
@@ -106,10 +105,44 @@ def config(settings: Settings) -> Check:
     except ConfigError as problem:
         return Check("config", "error", str(problem), "Correct the file, or move it away")
     ignored = (*settings.ignored, *(f"{part.part} is left out: {part.reason}" for part in left_out))
+    if not ignored and (old := deprecated.said()):
+        return Check("config", "warning", f"{said}; something in it is deprecated", "Run what is named", old)
+    ignored += deprecated.said()
     if ignored:
         advice = "Put what you want to count into your own configuration file or the environment"
-        return Check("config", "warning", f"{said}; not all of it counts", advice, ignored)
+        more = (f"and {len(ignored) - MOST_DETAILS:,} more",) if len(ignored) > MOST_DETAILS else ()
+        return Check("config", "warning", f"{said}; not all of it counts", advice, ignored[:MOST_DETAILS] + more)
     return Check("config", "ok", said)
+
+
+def access(settings: Settings, store: object) -> Check:
+    """Whether others on this machine can change what speaks for the person, or read a secret."""
+    from pollux.engine.exposure import exposures
+
+    home = settings.home
+    files = [*([settings.config_file.path] if settings.config_file else []), *settings.keyed]
+    files += [home, home / "trusted.json", home / "trust.json"]
+    if isinstance(store, Path):
+        files += [store.with_name(store.name + beside) for beside in ("", "-wal", "-shm")]
+    secrets = [home / "token", home / "audit.key", *sorted(home.glob("seal.key*"))] if home.is_dir() else []
+    found = [each for path in files for each in exposures(path)]
+    found += [each for path in secrets for each in exposures(path, is_secret=True)]
+    # What gives neither keys nor rights is worth a word.
+    plain = [*([settings.project_file.path] if settings.project_file else []), *_of_folder(settings)]
+    found += [replace(each, is_grave=False) for path in plain for each in exposures(path) if each not in found]
+    # The folders above are on the way to every file in them.
+    listed = {f"{each.what}: {each.then}": each.is_grave for each in reversed(found)}
+    if not listed:
+        return Check("access", "ok", "nobody else can change the files that Pollux goes by")
+    if any(listed.values()):
+        message, advice = "others can change or read files that Pollux goes by", "Run what is named with each of them"
+        return Check("access", "error", message, advice, tuple(sorted(listed, key=lambda text: not listed[text])))
+    advice = "Run what is named with each of them, unless it is meant so"
+    return Check("access", "warning", "others may be able to change or read some files", advice, tuple(listed))
+
+
+def _of_folder(settings: Settings) -> list[Path]:
+    return [Path(".env").absolute(), settings.workspace / "config" / ".gemini.yaml"]
 
 
 def key(settings: Settings, ref: ModelRef) -> Check:
@@ -143,6 +176,9 @@ async def opened(settings: Settings, *, is_open: Check) -> list[Check]:
     except PolluxError as problem:
         return [Check("store", "error", str(problem))]
     try:
+        if why := await opened.restored():
+            advice = "See what could be repeated with `pollux store adopt --dry-run`, then run `pollux store adopt`"
+            return [Check("store", "error", f"the store was restored or copied: {why}", advice)]
         report = await opened.verify_audit()
     except PolluxError as problem:
         return [is_open, Check("audit", "error", str(problem))]
@@ -169,14 +205,18 @@ def _unopened(path: Path, key_file: Path) -> Check | None:
     return Check("store", "error", why, "Set POLLUX_HOME or --store")
 
 
-async def sandbox() -> Check:
-    """Whether commands can be run in a sandbox."""
+async def sandbox(wanted: str = "auto") -> Check:
+    """Whether commands can be run in a sandbox, as the settings want it."""
     from pollux.tools.shell.sandbox import unavailable
 
+    if wanted == "off":
+        return Check("sandbox", "warning", "commands run without a sandbox: it is off", "Remove POLLUX_SANDBOX=off")
     why_not = await unavailable()
     if why_not is None:
         return Check("sandbox", "ok", "commands run inside bubblewrap")
     advice = "Install bubblewrap (the package is called `bubblewrap`), and allow user namespaces"
+    if wanted == "required":
+        return Check("sandbox", "error", f"commands do not run: a sandbox is required, but {why_not}", advice)
     return Check("sandbox", "warning", f"commands run without a sandbox: {why_not}", advice)
 
 

@@ -28,6 +28,7 @@ def main(argv: list[str]) -> int:
     fill_gaps()
     arguments = _parser().parse_args(argv)
     flags = {"store": arguments.store, "config": arguments.config, "model": getattr(arguments, "model", None)}
+    flags["sandbox"] = getattr(arguments, "sandbox", None)
     settings = read_settings(os.environ, cwd=_directory(arguments), flags=flags)
     match arguments.verb:
         case "check":
@@ -140,3 +141,8 @@ def _add_going(add: Any) -> None:
     add("--output-format", choices=("text", "stream-json"), default="text", help="default: text")
     add("--timeout", type=seconds, default=None, metavar="SECONDS", help="for the whole run; default: none")
     add("--model", metavar="NAME", help="for agent blocks that name none")
+    add(
+        "--sandbox",
+        choices=("auto", "required", "off"),
+        help="for agent blocks; required denies scripts, which have none",
+    )

@@ -17,6 +17,7 @@ from pollux.cli.runbook.place import directory_of, running
 from pollux.cli.runbook.questions import question_of
 from pollux.cli.runbook.writer import RunbookWriter, writer_for
 from pollux.cli.shown import shown
+from pollux.cli.telling import tell_of_bare_commands
 from pollux.config import Settings
 from pollux.core.errors import Misfit, NotFound, PolluxError
 from pollux.core.frozen import frozen
@@ -63,6 +64,7 @@ class Going:
 def go(going: Going) -> int:
     """The exit code."""
     mask = Mask(going.settings.secrets())
+    tell_of_bare_commands(mask)
     try:
         outlet = Outlet()
         writer = writer_for(going.format, outlet, mask)
@@ -144,10 +146,11 @@ class _Trip:
         document = volume(going.file.absolute())
         for warning in document.read().warnings:
             self._talk(f"{going.file}: {warning.text}")
+        directory = going.directory or here()
         if going.trust:
-            runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=USER)
-        elif self._terminal is not None and not runbooks.trust.is_trusted("runbook", document.digest):
-            asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document))
+            self._accept(runbooks, document, directory)
+        elif self._terminal is not None and not runbooks.is_trusted(document):
+            asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document, directory))
             await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 asking.cancel()
@@ -158,19 +161,27 @@ class _Trip:
         workspace = going.settings.workspace
         opening = opening_for(
             document,
-            directory=going.directory or here(),
+            directory=directory,
             workspace=str(workspace),
             variables=going.variables,
             model=going.model,
         )
         return await runbooks.start(opening, user=USER, more=more)
 
-    async def _ask_for_trust(self, runbooks: Runbooks, document: Volume) -> None:
+    def _accept(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
+        """Trust the document with the programs that its agents start, and say which those are."""
+        programs = runbooks.programs(document, directory=directory)
+        runbooks.accept(document, programs, by=USER)
+        for word, file in programs:
+            self._talk(f"accepted: {word} is {file}")
+
+    async def _ask_for_trust(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
         """Once for a document as it stands. Whoever says no is asked block by block."""
         from pollux.cli.runbook.questions import trusts
 
-        if await trusts(document, runbooks):
-            runbooks.trust.pin("runbook", document.digest, what=str(document.path), by=USER)
+        programs = runbooks.programs(document, directory=directory)
+        if await trusts(document, runbooks, programs):
+            runbooks.accept(document, programs, by=USER)
 
     async def _tell(self, engine: Engine, runbooks: Runbooks, run: Run) -> int:
         events = follow(engine, runbooks.types, run.id, user=USER)

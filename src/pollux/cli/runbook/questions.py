@@ -11,6 +11,7 @@ from pollux.cli.shown import shown
 from pollux.core.errors import NotFound
 from pollux.core.run import run_of
 from pollux.engine.engine import Engine
+from pollux.runbooks.agents.program import Programs
 from pollux.runbooks.documents import AcpSource, Block, agent_of
 from pollux.runbooks.runtime import Runbooks
 from pollux.runbooks.shelf import Volume
@@ -51,10 +52,11 @@ async def question_of(engine: Engine, data: Told) -> ApprovalRequired:
         action.preview,
         approval.expires_at,
         action.subjects,
+        scopes=approval.scopes,
     )
 
 
-async def trusts(document: Volume, runbooks: Runbooks) -> bool:
+async def trusts(document: Volume, runbooks: Runbooks, programs: Programs) -> bool:
     """Whether the person accepts the document as it stands. No, unless they say so."""
     runbook = document.read()
     acting = [block for block in runbook.blocks if block.type in runbooks.types]
@@ -62,6 +64,7 @@ async def trusts(document: Volume, runbooks: Runbooks) -> bool:
     for block in acting:
         lines.append(f"    {shown(block.name or block.type, lines=False)} ({shown(block.type, lines=False)})")
         lines += [f"      {shown(row, lines=False)}" for text in _about(block) for row in _cut(text.splitlines())]
+    lines += [f"    {shown(word, lines=False)} is {shown(file, lines=False)}" for word, file in programs]
     sys.stderr.write("\n".join(lines) + "\n")
     forget_typed()
     word = await ask_line("  trust it as it stands? [y]es / [N]o, ask me about every block > ")
@@ -88,7 +91,7 @@ def _about_agent(block: Block) -> Iterator[str]:
     if isinstance(agent.source, AcpSource):
         yield f"starts: {shlex.join([agent.source.command, *agent.source.args])}"
         if agent.source.env:
-            yield f"environment: {', '.join(agent.source.env)}"
+            yield f"environment: {' '.join(f'{name}={value}' for name, value in agent.source.env.items())}"
     if servers := block.props.get("mcpServers"):
         yield f"MCP servers: {json.dumps(servers, ensure_ascii=False)}"
     if may := [name for name, is_on in agent.capabilities.as_json().items() if is_on]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn, assert_never
 from pollux.cli.masking import Mask
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.core.hosted import WEB
 from pollux.core.messages import Blob, FileRef, Message, Native, Part, Text, Thought, ToolCall, ToolResult
 
 TYPE: Final = "pollux-session"
@@ -61,7 +62,11 @@ MESSAGE: Final = _object(
             },
         },
     },
-    {"native": _object({"provider": _TEXT, "body": _TEXT}), "pinned": _FLAG},
+    {
+        "native": _object({"provider": _TEXT, "body": _TEXT}),
+        "pinned": _FLAG,
+        "sources": {"type": "array", "items": {"enum": [*WEB]}},
+    },
 )
 SCHEMA: Final[Schema] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -143,6 +148,8 @@ def _written(message: Message) -> dict[str, Any]:
     written: dict[str, Any] = {"role": message.role, "parts": [_written_part(part) for part in message.parts]}
     if message.native is not None:
         written["native"] = {"provider": message.native.provider, "body": message.native.body}
+    if message.sources:
+        written["sources"] = list(message.sources)
     return {**written, "pinned": True} if message.pinned else written
 
 
@@ -215,6 +222,7 @@ def _read(message: Any, number: int) -> Message:
         tuple(_READERS[part["type"]](part, number) for part in message["parts"]),
         native=None if native is None else _native(native, number),
         pinned=message.get("pinned", False),
+        sources=tuple(message.get("sources", ())),
     )
 
 
