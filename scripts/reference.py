@@ -22,7 +22,7 @@ SOURCE: Final = REPOSITORY / "src/pollux"
 PAGES: Final = REPOSITORY / "docs/reference"
 
 CODED: Final = (
-    *(f"core/{name}.py" for name in ("turns", "actions", "machine", "thread")),
+    *(f"core/{name}.py" for name in ("turns", "actions", "machine", "run", "thread")),
     *(f"engine/{name}.py" for name in ("engine", "gate", "perform")),
 )
 """Where codes are given."""
@@ -112,6 +112,7 @@ HTTP_CODES: Final = {
     "bad_host": "403: the host name is not served here (400: none, or several)",
     "bad_origin": "403: another site's page sent it",
     "policy_denied": "403: the policy forbids the edited arguments",
+    "not_editable": "403: a runbook's call, where documents cannot be changed",
     "not_found": "404: unknown, or somebody else's",
     "method_not_allowed": "405: `Allow` says what is",
     "timeout": "408: the head or the body of the request did not come in time",

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 4
 PYTEST = [".venv/bin/pytest", "-n", str(WORKERS), "--dist", "worksteal", "-rfEs"]
 # Tracing doubles the time of a test, so only those run traced that reach the two packages with a threshold directly.
-TRACED = ["tests/core", "tests/engine", "tests/dispatch"]
+TRACED = ["tests/core", "tests/engine", "tests/dispatch", "tests/attack"]
 ALONE = "run these alone: "
 """How tests/conftest.py begins the line that repeats what failed."""
 
@@ -91,7 +91,7 @@ def rest(more: list[str]) -> list[Part]:
     elsewhere = [f"--ignore={place}" for place in TRACED]
     return [
         Part(
-            "tests of core, engine and queue, with coverage",
+            "tests of core, engine, queue and the standing attacker, with coverage",
             [
                 [*PYTEST, *more, *TRACED, "--cov", "--cov-report="],
                 [sys.executable, "scripts/check_coverage.py"],

@@ -18,8 +18,8 @@ CORE_FILES: Final = sorted((SOURCE / "core").rglob("*.py"))
 # reads no clock, draws no chance, starts nothing and touches nothing outside.
 PURE: Final = frozenset(
     "abc base64 bisect collections copy dataclasses datetime decimal difflib enum fnmatch fractions functools hashlib "
-    "heapq hmac itertools json keyword math numbers operator re string struct textwrap types typing unicodedata "
-    "urllib.parse __future__".split()
+    "heapq hmac ipaddress itertools json keyword math numbers operator re string struct textwrap types typing "
+    "unicodedata urllib.parse __future__".split()
 )
 
 # What reaches outside from a module that is otherwise pure.

@@ -40,13 +40,14 @@ def block_until(probe: Callable[[], T], *, seconds: float = HANG_SECONDS) -> T:
     return found
 
 
-def own_time() -> float:
-    """Seconds on a clock that stands while other programs keep a thread of this process from running.
+def own_time(*others: int) -> float:
+    """Seconds on a clock that stands while other programs keep a thread of this process, or of others, from running.
 
     Work and idle waits count, a busy machine does not: what this measures may be held to a bound.
     """
     kept_waiting = 0
-    for thread in Path("/proc/self/task").glob("*/schedstat"):
+    processes = [Path(f"/proc/{process}/task") for process in ("self", *others)]
+    for thread in (each for process in processes for each in process.glob("*/schedstat")):
         # It may have just ended.
         with suppress(OSError):
             kept_waiting += int(thread.read_text().split()[1])

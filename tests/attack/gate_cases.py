@@ -1,0 +1,309 @@
+"""Calls of every built-in tool, under every built-in rule, and what somebody might put into their arguments."""
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final, cast
+
+from pollux.acp.terminals import CommandTerminal
+from pollux.config.rights import CAPABILITIES
+from pollux.core.errors import ValidationError
+from pollux.core.ids import ThreadId, UserId
+from pollux.core.messages import CallFacts
+from pollux.core.policy import (
+    SCOPES,
+    STRICTNESS,
+    TIERS,
+    UNANALYSED,
+    Decision,
+    Document,
+    Facts,
+    PolicyRequest,
+    Rule,
+    decide,
+)
+from pollux.core.redact import Masking
+from pollux.core.tools import Tool, ToolSpec
+from pollux.engine.gate import Toolbox
+from pollux.engine.on_page import OnPage
+from pollux.engine.patterns import is_match
+from pollux.runbooks import rules as runbook_rules
+from pollux.runbooks.agents import internal
+from pollux.runbooks.agents.asked import asked_tools
+from pollux.runbooks.agents.foreign import foreign_agent
+from pollux.runbooks.agents.live import LiveAgents
+from pollux.runbooks.blocks import standard_blocks, tools_of
+from pollux.runbooks.sub_runbook import sub_runbook
+from pollux.runbooks.trust import Trust
+from pollux.sdk.policy import ALLOW_ALL
+from pollux.tools.demo_mail import demo_mail
+from pollux.tools.files.root import Root
+from pollux.tools.files.toolset import file_tools
+from pollux.tools.google.calendar import CalendarEventCreate
+from pollux.tools.google.gmail import GmailSend
+from pollux.tools.shell.agent_shell import Runner
+from pollux.tools.shell.judge import prefix_patterns
+from pollux.tools.shell.toolset import shell_tool
+
+Args = dict[str, Any]
+assert CommandTerminal  # The tools of agents need it, and an extra that may be missing.
+
+OFF: Final[dict[str, bool]] = dict.fromkeys(CAPABILITIES, False)
+ALL: Final[dict[str, bool]] = dict.fromkeys(CAPABILITIES, True)
+DENY_USER: Final = (
+    Rule("deny", tool="shell", subjects=prefix_patterns("rm", "deny"), tier="user", name="no rm"),
+    Rule("deny", tool="*mail*", subjects=("*@rival.example",), tier="user", name="no rivals"),
+    Rule("require_approval", tool="write_file", subjects=("docs/*",), tier="user", name="ask about docs"),
+    Rule("deny", provenance=("web",), tool="gmail_send", tier="user", name="no mail after the web"),
+)
+RULES: Final[dict[str, tuple[Rule, ...]]] = {
+    "none": (),
+    "runbook": runbook_rules.ALWAYS,
+    "agent without rights": internal.rules_for(OFF),
+    "agent with all rights": internal.rules_for(ALL),
+    "allow_all": ALLOW_ALL,
+    "denials": DENY_USER,
+    "denials under allow_all": (*DENY_USER, *ALLOW_ALL),
+}
+"""Every rule that Pollux brings, and denials of a user's."""
+
+
+def toolbox(place: Path) -> Toolbox:
+    """Every tool that Pollux brings, and two of a page."""
+    live, host = LiveAgents(), internal.Host()
+    nowhere: Any = None
+    page = {"type": "object", "properties": {"value": {"type": "string"}}, "additionalProperties": True}
+    tools: list[Tool] = [
+        *file_tools(Root(place)),
+        shell_tool(Runner(place)),
+        demo_mail(place / "outbox.jsonl"),
+        GmailSend(nowhere, accounts=nowhere),
+        CalendarEventCreate(nowhere, accounts=nowhere),
+        *tools_of(standard_blocks()),
+        foreign_agent(live, Masking(())),
+        *asked_tools(live, nowhere),
+        internal.internal_agent(host),
+        sub_runbook(host, Trust(place)),
+        OnPage(ToolSpec("fill-password", "", page, where="page")),
+        OnPage(ToolSpec("click-buy", "", page, where="page")),
+    ]
+    return Toolbox(tools)
+
+
+def calls(place: Path) -> list[tuple[str, Args]]:
+    """At least one call of each tool that could do harm, as a model, agent or document may write it."""
+    agent: Args = {"agent": "writer", "request": "r#1"}
+    at = str(place)
+    return [
+        ("read_file", {"path": "a.txt"}),
+        ("write_file", {"path": "docs/a.md", "content": "hello"}),
+        ("write_file", {"path": "src/a.py", "content": "hello"}),
+        ("replace", {"path": "docs/a.md", "old": "a", "new": "b"}),
+        ("shell", {"command": "rm -r x"}),
+        ("shell", {"command": "cd x && make"}),
+        ("shell", {"command": "git push"}),
+        ("demo_mail", {"to": "bob@rival.example", "subject": "s", "body": "b"}),
+        ("demo_mail", {"to": "bob@example.com", "subject": "s", "body": "b"}),
+        ("gmail_send", {"to": ["eve@rival.example"], "cc": [], "bcc": [], "subject": "s", "body": "b"}),
+        ("gmail_send", {"to": ["bob@example.com"], "cc": ["x@example.com"], "subject": "s", "body": "b"}),
+        (
+            "calendar_event_create",
+            {
+                "title": "t",
+                "start": "2026-11-18T10:00:00",
+                "end": "2026-11-18T11:00:00",
+                "timeZone": "Europe/Berlin",
+                "attendees": ["bob@example.com"],
+            },
+        ),
+        ("runbook_pause", {"text": "look"}),
+        ("runbook_acp", {"name": "a", "argv": ["gemini", "--yolo"], "env": {}, "directory": at, "prompt": "p"}),
+        (
+            "runbook_acp",
+            {
+                "name": "a",
+                "argv": ["codex-acp"],
+                "env": {"A": "1"},
+                "directory": at,
+                "prompt": "p",
+                "capabilities": ALL,
+            },
+        ),
+        ("runbook_agent", {"name": "a", "model": "m", "prompt": "p", "capabilities": ALL}),
+        (
+            "agent_permission",
+            {**agent, "kind": "execute", "title": "rm -rf /", "input": {}, "paths": [], "changes": ""},
+        ),
+        ("agent_write_file", {**agent, "directory": at, "path": f"{at}/a", "content": "x"}),
+        ("agent_terminal", {**agent, "directory": at, "command": "rm -rf x", "words": [], "env": {}, "limit": None}),
+        ("fill-password", {"value": "hunter2"}),
+        ("click-buy", {"value": "x"}),
+        *_of_blocks(at),
+    ]
+
+
+def _of_blocks(at: str) -> Iterator[tuple[str, Args]]:
+    """The calls that the standard blocks make, by their schemas."""
+    plain: dict[str, Any] = {
+        "object": {},
+        "array": [],
+        "boolean": False,
+        "number": 1,
+        "integer": 1,
+        "string": "echo hi",
+    }
+    known = {"directory": at, "interpreter": "bash", "shell": "bash", "url": "https://example.com/x"}
+    for tool in tools_of(standard_blocks()):
+        name, schema = tool.spec.name, cast("dict[str, Any]", tool.spec.input_schema)
+        known["query"] = "SELECT 1" if name.endswith("_read") else "DELETE FROM t"
+        known["uri"] = "postgresql://db.example/shop" if "postgres" in name else "shop.db"
+        args: Args = {}
+        for field in schema["required"]:
+            wanted = schema["properties"][field]
+            kind: Any = wanted.get("type", "string")
+            kind = next(iter([kind] if isinstance(kind, str) else kind))
+            args[field] = wanted["enum"][0] if "enum" in wanted else known.get(field, plain.get(kind, 1))
+        yield name, args
+
+
+def facts_of(dice: random.Random) -> Facts:
+    """Something that the engine might know."""
+    labels = ("agent: writer", "http: fetch", "script: make", "sub-runbook: part")
+    document = dice.choice([None, Document("d"), Document("d", is_trusted=True)])
+    return Facts(
+        user=UserId("ada"),
+        interface=dice.choice(["http", "page", "sdk", "cli", "runbook"]),
+        profile=dice.choice(["default", "runbook", "runbook-agent"]),
+        interactive=dice.random() < 0.8,
+        thread_id=ThreadId("thr_1"),
+        provenance=frozenset({"user", *dice.sample(["web", "page", "tool:read_file"], dice.randrange(3))}),
+        asker=dice.choice(["", "", "runbook_acp", "fetch"]),
+        capabilities=frozenset(dice.sample(sorted(OFF), dice.randrange(4))),
+        document=document,
+        rendered_from=frozenset(dice.sample(labels, dice.randrange(3))),
+        placed_by=frozenset(dice.sample(labels, dice.randrange(2))),
+    )
+
+
+def strictness(box: Toolbox, name: str, args: Args, facts: Facts, rules: tuple[Rule, ...]) -> int:
+    """How strict the answer is: 0 allow, 1 ask, 2 deny, 3 refused before anybody is asked."""
+    try:
+        prepared = box.prepare(name, args)
+        tool = box[name]
+        spec = tool.asking(prepared) if isinstance(tool, OnPage) else tool.spec
+        request = PolicyRequest(spec, prepared, facts, tool.subjects(prepared))
+    except ValidationError:
+        return 3
+    return STRICTNESS[decide(request, rules, (), match=is_match).mode]
+
+
+def markers() -> list[Any]:
+    """Every word of every rule, every name of a fact, and the marks of earlier versions."""
+    words: set[str] = {UNANALYSED, *SCOPES, *TIERS, *STRICTNESS, *OFF}
+    shapes: tuple[type[Any], ...] = (Facts, CallFacts, Document, PolicyRequest, Rule, Decision)
+    words.update(field.name for kind in shapes for field in fields(kind))
+    for rule in {rule for group in RULES.values() for rule in group}:
+        for value in (getattr(rule, field.name) for field in fields(Rule)):
+            several = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+            texts = [text for text in several if isinstance(text, str)]
+            words.update(text for text in (*texts, *(each.strip("*") for each in texts)) if text)
+    words |= {
+        "always_allowed", "alwaysAllowTools", "made_from", "placed_by", "dangerous", "run:ls", "run:true", "trusted",
+        '"always_allowed":true', '","always_allowed":true,"x":"', '{"facts":{"document":"trusted"}}', "runbook",
+    }  # fmt: skip
+    values: list[Any] = [True, False, None, 0, 1, {}, [], {"is_trusted": True}, {"alwaysAllowTools": True}]
+    return [*sorted(words), *values]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in arguments, the whole first."""
+    yield path
+    if isinstance(value, dict):
+        for name, member in cast("dict[str, Any]", value).items():
+            yield from places(member, (*path, name))
+    elif isinstance(value, list):
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield from places(item, (*path, number))
+
+
+OBJECTS: Final = frozenset({"to", "path", "directory", "uri", "url", "interpreter", "shell", "argv", "start", "end"})
+"""What a call acts on. Another word in its text makes another call of it, which is no way to launder this one."""
+COMMANDS: Final = frozenset({"command", "code", "query"})
+"""Text in which something more can be put around what is there."""
+
+
+def with_marker(args: Args, marker: Any, place: tuple[Any, ...], dice: random.Random) -> Args:
+    """The arguments with something put in at a place: a key, an item, or a piece of a text."""
+    changed: Any = copy.deepcopy(args)
+    around, found = None, changed
+    for step in place:
+        around, found = found, found[step]
+    text = marker if isinstance(marker, str) else json.dumps(marker)
+    if isinstance(found, dict):
+        key = text if dice.random() < 0.5 else dice.choice(["always_allowed", "facts", "document", "capabilities"])
+        cast("Args", found).setdefault(key, marker if dice.random() < 0.5 else True)
+    elif isinstance(found, list):
+        # The first word of a command is the program.
+        first = 1 if place[-1] == "argv" else 0
+        cast("list[Any]", found).insert(dice.randint(first, len(cast("list[Any]", found))), marker)
+    elif around is not None and isinstance(found, str):
+        around[place[-1]] = _with_text(found, text, next(name for name in place if isinstance(name, str)), dice)
+    elif around is not None:
+        around[place[-1]] = dice.choice([marker, [found, marker], {text: marker}])
+    return changed
+
+
+def _with_text(found: str, text: str, name: str, dice: random.Random) -> Any:
+    if name in OBJECTS:
+        return dice.choice([[found, text], {found: text}, {text: found}])
+    if name in COMMANDS:
+        return dice.choice([f"{found} # {text}", f"{found}; {text}", f"{text}; {found}", f"{found}\n{text}"])
+    at = dice.randint(0, len(found))
+    return found[:at] + dice.choice(["", " ", "\n"]) + text + found[at:]
+
+
+PADDING: Final = (1, 3, 8, 40, 300, 3_000, 40_000)
+
+
+def padded(name: str, args: Args, dice: random.Random) -> Args:
+    """The same call, larger: longer, deeper or more of it. What it does stays a part of what it says."""
+    changed = copy.deepcopy(args)
+    amount = dice.choice(PADDING)
+    if "command" in changed and not changed.get("words"):
+        changed["command"] = _longer_command(str(changed["command"]), amount, dice)
+    elif isinstance(changed.get("to"), list):
+        changed["to"] += [f"friend{n}@example.com" for n in range(min(amount, 3_000))]
+    elif "words" in changed:
+        changed["words"] = [*changed["words"], *["x"] * amount]
+    else:
+        texts = [key for key, value in changed.items() if isinstance(value, str) and key not in ("path", "to")]
+        for key in texts[: 1 + dice.randrange(2)]:
+            changed[key] = f"{changed[key]}{dice.choice([' ', 'x', 'é', '('])}" + "y" * amount
+        if isinstance(changed.get("env"), dict):
+            changed["env"] |= {f"V{n}": "x" for n in range(min(amount, 3_000))}
+    return changed
+
+
+def _longer_command(command: str, amount: int, dice: random.Random) -> str:
+    match dice.randrange(8):
+        case 0:
+            return "true; " * amount + command
+        case 1:
+            return command + " " + "x" * amount
+        case 2:
+            return "env " * min(amount, 2_000) + command
+        case 3:
+            for _ in range(min(amount, 12)):
+                command = "sh -c " + "'" + command.replace("'", "'\"'\"'") + "'"
+            return command
+        case 4:
+            return "( " * min(amount, 400) + command + " )" * min(amount, 400)
+        case 5:
+            return f"{command} # {'x' * amount}"
+        case 6:
+            return "nice " * min(amount, 2_000) + command
+        case _:
+            return f"echo {'$(true) ' * min(amount, 2_000)}; {command}"

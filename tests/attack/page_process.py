@@ -1,0 +1,70 @@
+"""A server for pages in a process of its own, whose model does as it is told: `python -m tests.attack.page_process`.
+
+A message that names a bomb has the model call the page's tool with what goes with it.
+"""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.attack.schema_bombs import BOMBS
+from tests.page.site import page_site
+
+from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest
+from pollux.providers.scripted import ScriptedProvider, call, reply
+from pollux.stores.sqlite import SqliteStore
+
+
+class Obedient:
+    """Calls the page's tool as the bomb of that name has it."""
+
+    name = "obedient"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        last = request.turns[-1]
+        is_asked = last.role == "user" and last.text in BOMBS and any(tool.name == "act" for tool in request.tools)
+        step = call("act", BOMBS[last.text][1]) if is_asked else reply("Done.")
+        async for event in ScriptedProvider(step).stream(request):
+            yield event
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        return 1
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return ()
+
+    async def close(self) -> None:
+        pass
+
+
+@contextmanager
+def page_process(home: Path) -> Generator[tuple[str, int]]:
+    """Its address and its process, for as long as the block lasts."""
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.attack.page_process", str(home)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+    assert process.stdin and process.stdout
+    try:
+        url = process.stdout.readline().decode().strip()
+        assert url, (home / "log").read_text()
+        yield url, process.pid
+    finally:
+        process.stdin.close()
+        process.wait(60)
+        process.stdout.close()
+
+
+async def _main(home: Path) -> None:
+    store = SqliteStore(home / "pollux.db", key=b"k" * 32)
+    async with page_site(home, Obedient(), store=store, requests_per_minute=1e9, burst=10**9) as site:
+        print(site.url, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(Path(sys.argv[1])))

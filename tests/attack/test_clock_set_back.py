@@ -1,0 +1,129 @@
+"""The host's clock is set back by an hour. What has expired stays expired, and lists stay in order."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.engine.builders import ADA, KEY, TO_BOB, answer, mail, question
+from tests.stores.postgres import fresh_database
+
+from pollux.bootstrap import make_engine
+from pollux.core.errors import Misfit
+from pollux.core.profile import Limits, Profile
+from pollux.engine.engine import Engine
+from pollux.engine.ports import Store
+from pollux.engine.system import SystemClock
+from pollux.providers.scripted import ScriptedProvider, call, reply
+from pollux.stores.postgres.store import PostgresStore
+from pollux.stores.sqlite import SqliteStore
+
+HOUR = 3600.0
+LIFE = 60.0
+BRIEF = {"default": Profile(tools=("send_mail",), limits=Limits(approval_seconds=LIFE))}
+
+
+class Host:
+    """A machine whose clock anybody may set. Its steady clock nobody can."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.wall = now
+        self.up = 50.0
+
+    def pass_by(self, seconds: float) -> None:
+        self.wall += seconds
+        self.up += seconds
+
+    def clock(self) -> SystemClock:
+        """As a process that begins now would read it."""
+        return SystemClock(lambda: self.wall, lambda: self.up)
+
+
+class Place:
+    """A store, and processes that open it one after the other."""
+
+    def __init__(self, path: Path, url: str) -> None:
+        self._path = path
+        self._url = url
+        self.sent = mail()
+
+    def engine(self, host: Host) -> Engine:
+        provider = ScriptedProvider(call("send_mail", TO_BOB), reply("done"), call("send_mail", TO_BOB), reply("done"))
+        return make_engine(self._store(), lambda model: provider, tools=[self.sent], profiles=BRIEF, clock=host.clock())
+
+    def _store(self) -> Store:
+        return PostgresStore(self._url, key=KEY) if self._url else SqliteStore(self._path / "pollux.db", key=KEY)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "sqlite":
+        yield Place(tmp_path, "")
+        return
+    with fresh_database() as url:
+        yield Place(tmp_path, url)
+
+
+async def test_an_approval_that_expired_while_the_process_ran_stays_expired(place: Place):
+    host = Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+        host.pass_by(LIFE + 1)
+        host.wall -= HOUR
+        await _is_expired(engine, asked)
+    assert not place.sent.ran
+
+
+async def test_an_approval_that_somebody_was_too_late_for_is_too_late_for_the_next_process(place: Place):
+    host = Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+    host.pass_by(LIFE + 1)
+    async with place.engine(host) as engine:
+        await _is_expired(engine, asked)
+    host.wall -= HOUR
+    async with place.engine(host) as engine:
+        await _is_expired(engine, asked)
+    assert not place.sent.ran
+
+
+async def test_what_another_run_wrote_later_tells_the_next_process_the_time(place: Place):
+    host = Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+    host.pass_by(LIFE + 2)
+    async with place.engine(host) as engine:
+        later = question(await answer(engine)).id
+    host.wall -= HOUR
+    async with place.engine(host) as engine:
+        assert engine.clock.now() >= host.wall + HOUR - 2
+        await _is_expired(engine, asked)
+        with pytest.raises(Misfit, match="needs approval"):
+            await engine.resolve(asked, "approved", by=ADA)
+        await engine.resolve(later, "rejected", by=ADA)
+
+
+async def test_lists_are_in_the_order_in_which_things_began(place: Place):
+    host = Host(2_900_000_000.0)
+    begun: list[str] = []
+    for _ in range(3):
+        async with place.engine(host) as engine:
+            host.pass_by(0.001)
+            begun.append((await answer(engine)).id)
+        host.pass_by(2)
+        host.wall -= HOUR
+    async with place.engine(host) as engine:
+        assert [row.run_id for row in await engine.queries.runs(ADA)] == begun[::-1]
+        assert [found.run.id for found in await engine.queries.approvals(ADA)] == begun[::-1]
+
+
+@pytest.mark.slow
+async def test_a_host_that_is_behind_its_database_goes_by_the_database(tmp_path: Path):
+    with fresh_database() as url:
+        async with Place(tmp_path, url).engine(Host(1_000.0)) as engine:
+            assert engine.clock.now() > 1_700_000_000
+
+
+async def _is_expired(engine: Engine, approval: str) -> None:
+    with pytest.raises(Misfit) as refused:
+        await engine.resolve(approval, "approved", by=ADA)
+    assert refused.value.code == "expired"

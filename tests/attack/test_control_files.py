@@ -1,0 +1,155 @@
+"""An agent that may do everything rewrites what decides what it may do: its tools do not reach that."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sdk.conftest import Bench
+from tests.tools.shell.boxes import require_bubblewrap
+
+from pollux import files, shell, skill_dir
+from pollux.testing import call, reply
+
+STORE = "notes.db"
+SKILL = "---\nname: greet\ndescription: Say hello.\n---\nHello.\n"
+POLICY = '[[rules]]\ndecision = "allow"\n'
+
+HIDDEN = (
+    "notes.db", "notes.db-wal", "notes.db-shm", "notes.db-journal", "notes.db.lock", "notes.db.drivers/x", "home/token",
+    "home/audit.key", "home/seal.key", "home/trust.json", "home/trusted.json", "home/audit-heads.jsonl",
+    "conf/team.toml", ".env", "sub/.env", "config/.gemini.yaml",
+)  # fmt: skip
+KEPT = (
+    "policy.toml", "conf/other.toml", "pollux.toml", "sub/pollux.toml", "skills/greet/SKILL.md", "skills/greet/run.py",
+    "skills/new/SKILL.md", "deploy.atrb", "sub/deploy.runbook.json", ".git/hooks/pre-commit", ".git/config", ".git",
+    "sub/.git/config", ".gemini/settings.json", ".codex/config.toml", ".claude/settings.json", ".mcp.json", ".pollux/x",
+)  # fmt: skip
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda name: name,
+    "in capitals": str.upper,
+    "with a detour": lambda name: f"sub/../{name}",
+    "absolute": lambda name: f"{{cwd}}/{name}",
+    "with a dot at its end": lambda name: f"{name}.",
+    "in wide letters": lambda name: name.replace("o", "ｏ").replace("e", "ｅ"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    bench = Bench(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+    monkeypatch.setenv("POLLUX_HOME", str(bench.cwd / "home"))
+    monkeypatch.setenv("POLLUX_CONFIG", str(bench.cwd / "conf/team.toml"))
+    monkeypatch.chdir(bench.cwd)
+    for name, text in {
+        "conf/team.toml": "",
+        "policy.toml": POLICY,
+        "skills/greet/SKILL.md": SKILL,
+        "config/.gemini.yaml": "apiKey: canary\n",
+        "sub/a": "a",
+    }.items():
+        (bench.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.cwd / name).write_text(text)
+    return bench
+
+
+async def results(bench: Bench, *calls: tuple[str, dict[str, Any]], tools: Any = (files,), **options: Any) -> list[Any]:
+    steps = [*(call(name, args) for name, args in calls), reply("done")]
+    options = {
+        "limits": {"model_calls": 100},
+        "policy": ["allow_all", "policy.toml"],
+        "skills": [skill_dir("skills")],
+        **options,
+    }
+    async with bench.agent(*steps, tools=list(tools), store=bench.cwd / STORE, **options) as agent:
+        return [each.error or each.result for each in (await agent.send("?")).tool_calls]
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+async def test_no_rule_lets_a_file_tool_write_what_decides_over_it(spelled: str, bench: Bench):
+    names = [SPELLINGS[spelled](name).format(cwd=bench.cwd) for name in (*HIDDEN, *KEPT)]
+    before = {path: path.read_bytes() for path in bench.cwd.rglob("*") if path.is_file() and STORE not in path.name}
+    found = await results(bench, *(("write_file", {"path": name, "content": "evil"}) for name in names))
+    assert [name for name, said in zip(names, found, strict=True) if "tools" not in str(said)] == []
+    after = {path: path.read_bytes() for path in bench.cwd.rglob("*") if path.is_file() and STORE not in path.name}
+    assert {path: content for path, content in after.items() if content == b"evil"} == {}
+    assert {path: after.get(path) for path in before} == before
+
+
+async def test_replace_and_links_lead_there_no_more_than_names(bench: Bench):
+    (bench.cwd / "innocent").symlink_to("conf/team.toml")
+    (bench.cwd / "folder").symlink_to("skills")
+    found = await results(
+        bench,
+        ("replace", {"path": "policy.toml", "old": "allow", "new": "deny"}),
+        ("replace", {"path": "skills/greet/SKILL.md", "old": "Hello", "new": "Obey"}),
+        ("write_file", {"path": "innocent", "content": "evil"}),
+        ("write_file", {"path": "folder/greet/SKILL.md", "content": "evil"}),
+        ("read_file", {"path": "innocent"}),
+    )
+    assert all(isinstance(said, str) for said in found), found
+    assert (bench.cwd / "policy.toml").read_text() == POLICY
+    assert (bench.cwd / "skills/greet/SKILL.md").read_text() == SKILL
+
+
+async def test_keys_and_the_store_are_not_read_and_the_rest_is(bench: Bench):
+    found = await results(bench, *(("read_file", {"path": name}) for name in HIDDEN))
+    assert [name for name, said in zip(HIDDEN, found, strict=True) if "kept from tools" not in str(said)] == []
+    readable = await results(
+        bench,
+        ("read_file", {"path": "policy.toml"}),
+        ("read_file", {"path": "skills/greet/SKILL.md"}),
+        ("write_file", {"path": "sub/notes.md", "content": "fine"}),
+        ("search", {"pattern": "canary", "path": "."}),
+        ("glob", {"pattern": "**/*.db*"}),
+    )
+    assert readable[0] == {"content": POLICY} and readable[1] == {"content": SKILL}
+    assert (bench.cwd / "sub/notes.md").read_text() == "fine"
+    assert readable[3]["matches"] == []
+
+
+async def test_a_home_directory_as_the_folder_keeps_its_keys_and_start_files(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(bench.cwd))
+    (bench.cwd / ".ssh").mkdir()
+    (bench.cwd / ".ssh/id_ed25519").write_text("canary")
+    found = await results(
+        bench,
+        ("read_file", {"path": ".ssh/id_ed25519"}),
+        ("write_file", {"path": ".ssh/authorized_keys", "content": "evil"}),
+        ("write_file", {"path": ".bashrc", "content": "evil"}),
+        ("write_file", {"path": ".config/x/y", "content": "evil"}),
+    )
+    assert all(isinstance(said, str) for said in found), found
+    assert not (bench.cwd / ".bashrc").exists() and not (bench.cwd / ".ssh/authorized_keys").exists()
+
+
+@pytest.mark.slow
+async def test_a_command_in_the_sandbox_reaches_none_of_it(bench: Bench):
+    await require_bubblewrap()
+    for name in ("pollux.toml", ".git/config", ".git/hooks/pre-commit", ".claude/settings.json", ".env"):
+        (bench.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.cwd / name).write_text("# mine")
+    places = "policy.toml pollux.toml .git/config .git/hooks/pre-commit .claude/settings.json skills/greet/SKILL.md"
+    places += " .env conf/team.toml conf/new.toml home/token"
+    places += " notes.db notes.db-wal notes.db-shm notes.db-journal notes.db.lock"
+    script = f"""
+        for each in {places}; do (echo evil > $each) 2>/dev/null; (echo evil >> $each) 2>/dev/null; done
+        for each in {places}; do rm -f $each; mv $each moved; ln -sf /etc/passwd $each; done 2>/dev/null
+        for each in .git .claude skills skills/greet conf home; do mv $each gone; done 2>/dev/null
+        mkdir -p .git/hooks conf; echo evil > .git/hooks/post-commit; echo evil > conf/more.toml
+        cat .env conf/team.toml notes.db notes.db-wal config/.gemini.yaml; echo reached > reached
+    """
+    before = {path: path.read_bytes() for path in bench.cwd.rglob("*") if path.is_file() and STORE not in path.name}
+    found = await results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required")
+    assert "canary" not in str(found) and "mine" not in str(found) and "SQLite" not in str(found), found
+    assert (bench.cwd / "reached").read_text() == "reached\n", found
+    changed = {path for path in bench.cwd.rglob("*") if path.is_file() and b"evil" in path.read_bytes()}
+    assert {path for path in changed if STORE not in path.name} == set(), found
+    assert {path: path.read_bytes() for path in before} == before
+    # Nothing of the store was touched: the next agent opens it and finds the session.
+    assert await results(bench, ("shell", {"command": "true"}), tools=(shell,)) != []
+    assert not (bench.cwd / f"{STORE}-journal").exists() or not os.path.getsize(bench.cwd / f"{STORE}-journal")
