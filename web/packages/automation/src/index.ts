@@ -17,6 +17,7 @@ import { declaredTools } from "./webmcp";
 
 export { type Recorded, recordedListeners, recordListeners } from "./listeners";
 export { Refs } from "./refs";
+export { watchRequests } from "./requests";
 export type * from "./types";
 
 export interface AutomationOptions {

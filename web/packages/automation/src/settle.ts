@@ -6,9 +6,8 @@
 import { isElement, listen, parentElementOf, unlisten, windowOf } from "./dom";
 import { rootsOf, topOf } from "./frames";
 import { natives, type View } from "./natives";
+import { watchRequests } from "./requests";
 import { isOwn } from "./visible";
-
-const { defineProperty, getOwnPropertyDescriptor } = Object;
 
 const LONGEST_MS = 2_000;
 const STEP_MS = 20;
@@ -33,7 +32,7 @@ export async function settled<T>(
 ): Promise<Settled<T>> {
   const view = windowOf(document) as View;
   const changes = watchChanges(document);
-  const requests = watchRequests(view);
+  const requests = watchRequests(view, natives().whenOver);
   const leaving = watchLeaving(view);
   try {
     const result = await act();
@@ -95,56 +94,6 @@ function watchChanges(document: Document) {
 function isOfPage(node: Node): boolean {
   const element = isElement(node) ? (node as Element) : parentElementOf(node);
   return element === null || !isOwn(element);
-}
-
-/** Requests that begin while we watch. What the page calls is its own again when we stop. */
-function watchRequests(view: View) {
-  let pending = 0;
-  const begun = () => {
-    pending++;
-  };
-  const ended = () => {
-    pending--;
-  };
-  const stops = [watchFetch(view, begun, ended), watchXhr(view, begun, ended)];
-  return {
-    pending: () => pending,
-    stop: () => {
-      for (const stop of stops) stop();
-    },
-  };
-}
-
-function watchFetch(view: View, begun: () => void, ended: () => void): () => void {
-  const original = view.fetch;
-  const watched: typeof fetch = function (this: unknown, ...args) {
-    const answer = original.apply(this as never, args);
-    begun();
-    natives().whenOver(answer, ended);
-    return answer;
-  };
-  return replaced(view, "fetch", original, watched);
-}
-
-function watchXhr(view: View, begun: () => void, ended: () => void): () => void {
-  const prototype = view.XMLHttpRequest.prototype;
-  const original = prototype.send;
-  const watched: typeof original = function (this: XMLHttpRequest, ...args) {
-    original.apply(this, args);
-    begun();
-    listen(this, "loadend", ended, { once: true });
-  };
-  return replaced(prototype, "send", original, watched);
-}
-
-function replaced(owner: object, name: string, original: unknown, watched: unknown): () => void {
-  const was = getOwnPropertyDescriptor(owner, name);
-  if (!was?.configurable || was.value !== original) return () => {};
-  defineProperty(owner, name, { ...was, value: watched });
-  return () => {
-    // Whoever replaced it in the meantime has ours inside, which only passes on.
-    if (getOwnPropertyDescriptor(owner, name)?.value === watched) defineProperty(owner, name, was);
-  };
 }
 
 /** Whether an address leads to another page: what begins with `mailto:` or `tel:` is for other programs. */

@@ -4,7 +4,7 @@ export type { PendingCall, Question } from "@pollux/protocol";
 export { linesOf } from "./bodies";
 export type { Claims, Release } from "./claim";
 export { createConversation, LONGEST_MESSAGE } from "./conversation";
-export { subjectOf } from "./kept";
+export { isUnderWay, subjectOf } from "./kept";
 export { sleep } from "./patience";
 export type {
   Activity,

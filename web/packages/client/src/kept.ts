@@ -147,6 +147,20 @@ export class Keeper {
   }
 }
 
+/** Whether a conversation of this tab waits for its page or its server. */
+export function isUnderWay(shelf: Storage): boolean {
+  return Object.keys(shelf).some((key) => key.startsWith("pollux ") && isOpen(shelf.getItem(key)));
+}
+
+function isOpen(record: string | null): boolean {
+  try {
+    const kept: Kept = JSON.parse(record ?? "null");
+    return isKept(kept) && kept.step.kind !== "idle";
+  } catch {
+    return false;
+  }
+}
+
 /** An id that nobody else has. */
 export function newId(): string {
   const numbers = crypto.getRandomValues(new Uint32Array(3));

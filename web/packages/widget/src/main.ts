@@ -1,6 +1,8 @@
 /** The script for pages: it makes `<pollux-chat>` known, and puts one into a page that has none. */
 
 import { recordedListeners, recordListeners } from "@pollux/automation";
+import { isUnderWay } from "@pollux/client";
+import { arrival } from "./arrival";
 import { define, PolluxChat, type Wiring } from "./element";
 import { late } from "./late";
 import { pagePort } from "./page-port";
@@ -22,8 +24,10 @@ function start(tag: Tag): void {
   const automation = late(tag.base, document, { listeners: recordedListeners() });
   // Before the chat keeps its keys to itself.
   const person = new Person(window, () => document.querySelector<PolluxChat>("pollux-chat")?.takeFocus());
-  const page = pagePort(automation, window, person);
-  const talks = new Talks<PolluxChat>({ base: tag.base, page, shelf: shelfOf(window) });
+  const shelf = shelfOf(window);
+  const arrived = shelf && isUnderWay(shelf) ? arrival(window) : Promise.resolve();
+  const page = pagePort(automation, window, person, arrived);
+  const talks = new Talks<PolluxChat>({ base: tag.base, page, shelf });
 
   // Before any element hears of it: what the browser had kept is older than what is on the shelf.
   window.addEventListener("pageshow", ({ persisted }) => {
@@ -45,7 +49,7 @@ function start(tag: Tag): void {
 
   define(connect);
   putInto(tag);
-  followOn(person, shelfOf(window));
+  followOn(person, shelf);
   if (tag.script)
     new MutationObserver(() => talks.chats.forEach(PolluxChat.renew)).observe(tag.script, {
       attributeFilter: ["data-user-token"],

@@ -8,7 +8,8 @@ import type { Person } from "./person";
 /** How long a page that is being left is waited for: nothing that is looked at now will be there. */
 const LEAVING = 3_000;
 
-export function pagePort(load: Late, window: Window, person: Person): PagePort {
+/** `arrived` is over when the page shows what it was opened for. */
+export function pagePort(load: Late, window: Window, person: Person, arrived: Promise<void>): PagePort {
   let leaving: Promise<void> | null = null;
   const left = () => {
     leaving ??= new Promise((resolve) => {
@@ -21,11 +22,11 @@ export function pagePort(load: Late, window: Window, person: Person): PagePort {
   };
   return {
     state: async () => {
-      await leaving;
+      await Promise.all([arrived, leaving]);
       return (await load()).getPageState() as unknown as Json;
     },
     tools: async () => {
-      await leaving;
+      await Promise.all([arrived, leaving]);
       return (await load()).tools();
     },
     subject: ({ args }) => {
@@ -33,6 +34,7 @@ export function pagePort(load: Late, window: Window, person: Person): PagePort {
       return found?.ok ? found.known.name : undefined;
     },
     execute: async (call, signal) => {
+      await arrived;
       window.addEventListener("beforeunload", left);
       try {
         const automation = await load();
