@@ -41,7 +41,7 @@ class RunbookStartBody(Strict, kw_only=True, frozen=True):
     path: PlaceText
     variables: dict[str, str] = {}
     digest: Digest | None = None
-    """Of the document as the caller saw it. Another one is not run."""
+    """Of the document as the caller saw it. Another one is not run. Required with `trust`."""
     trust: bool = False
     model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     """For agent blocks that name none, in place of the settings' one. By its name alone, without an address."""
