@@ -5,6 +5,7 @@ the web. Those that act, sign in or reach out for us are refused by name, howeve
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, cast
 
@@ -16,7 +17,7 @@ Source = Literal["web"]
 
 WEB: Final[tuple[Source, ...]] = ("web",)
 
-# Names are compared without case, `_`, `-` and the dates that services append.
+# Names are compared without case, Unicode variants, `_`, `-` and the dates that services append.
 _READERS: Final = frozenset(
     """googlesearch googlesearchretrieval enterprisewebsearch exaaisearch parallelaisearch googlemaps urlcontext
     filesearch retrieval codeexecution websearch websearchpreview webfetch toolsearchtoolregex toolsearchtoolbm25
@@ -65,7 +66,7 @@ def _in_member(key: str, value: JSON, place: str) -> Iterator[str]:
         raise ValidationError(
             f"{place} lets the model's service act without the gate, which is not supported. Remove it"
         )
-    if _INERT.fullmatch(name):
+    if key.isascii() and _INERT.fullmatch(name):
         return
     if name == "tools" and value is not None:
         yield from _tools(value, place)
@@ -94,7 +95,7 @@ def _check_tool(tool: Mapping[str, JSON], place: str) -> None:
         if _plain(name) in _DECLARATIONS:
             raise ValidationError(f"{place}.{name} declares a function. Name tools in the profile's `tools`")
     for name in named:
-        if _plain(name) not in _READERS:
+        if not name.isascii() or _plain(name) not in _READERS:
             raise ValidationError(
                 f"{place}.{name} is not supported: the model's service would run it without the gate."
                 " Only tools that search, read or calculate are"
@@ -108,5 +109,7 @@ def _is_list(value: JSON) -> bool:
 
 
 def _plain(name: str) -> str:
-    """The name without case, separators and the date or version behind it."""
-    return re.sub(r"[^a-z0-9]", "", re.sub(r"(?:[_-](?:v?\d+|beta|ga|latest))+$", "", name.lower()))
+    """The name without case, Unicode variants, separators and the date or version behind it."""
+    # Taken apart: a composed accent would take its letter with it.
+    folded = unicodedata.normalize("NFKD", name).casefold()
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"(?:[_-](?:v?\d+|beta|ga|latest))+$", "", folded))
