@@ -8,9 +8,11 @@ from contextlib import closing
 from hashlib import sha256
 
 import pytest
-from tests.cli.store_bench import POLLUX, Place, place
+from tests.cli.store_bench import POLLUX, Place, place, send
 
 from pollux.core.canonical import canonical
+from pollux.core.policy import Rule
+from pollux.providers.scripted import call, reply
 
 __all__ = ["place"]
 
@@ -34,6 +36,17 @@ async def test_people_read_a_line_for_each_entry_and_hear_that_there_are_more(pl
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
     assert "erased" in done.stdout and session in done.stdout and "by local" in done.stdout
     assert done.stderr == "pollux: there are more: --after 1\n"
+
+
+async def test_people_read_which_rule_allowed_what_was_started(place: Place):
+    allow = Rule("allow", tool="send", name="post freely")
+    async with place.agent(
+        call("send", {"to": "bob@example.com"}), reply("Sent."), tools=[send], policy=[allow]
+    ) as agent:
+        await agent.send("Mail Bob")
+    decided, started, completed = place.pollux("audit", "list").stdout.splitlines()
+    assert " started " in started and " completed " in completed
+    assert all(line.endswith("by rule:post freely") for line in (decided, started, completed))
 
 
 async def test_a_whole_audit_is_said_to_be_whole(place: Place):

@@ -164,7 +164,8 @@ async def test_what_an_agent_did_unasked_is_written_down_as_observed(lab: Lab):
     run = await settle(engine, await ask(engine))
     assert "ToolObserved" in await kinds(engine, run) and run.actions[0].observed == 1
     lines = [entry for entry in await store_of(engine).audit() if entry.kind == "observed"]
-    assert [line.tool_name for line in lines] == ["agent:read"]
+    # Seen, not allowed by anybody.
+    assert [(line.tool_name, line.by) for line in lines] == [("agent:read", "")]
 
 
 async def test_what_a_tool_shows_reaches_those_who_watch_and_is_not_kept(lab: Lab):

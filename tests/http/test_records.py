@@ -59,8 +59,26 @@ async def test_an_approved_action_is_in_the_audit_with_the_nine_fields(tmp_path:
         assert (each["user"], each["approvalId"]) == ("ada", approval)
         assert each["policyDecision"].startswith("require_approval") and each["at"].endswith("Z")
     assert (done["executionStatus"], done["errorCode"], approved["by"]) == ("completed", "", "ada")
+    # What an effect begins and ends with says who allowed it.
+    assert started["by"] == done["by"] == f"approval:{approval} by ada"
     assert done["startedAt"] and done["endedAt"] >= done["startedAt"]
     assert len({each["inputHash"] for each in (decided, approved, started, done)}) == 1
+
+
+async def test_what_ran_without_a_question_is_in_the_audit_with_the_rule_or_the_grant_that_allowed_it(tmp_path: Path):
+    post = FakeTool("post", side_effect=True, schema={"type": "object"})
+    allow = Rule("allow", tool="post", name="post freely")
+    script = model(*(call("post"), reply("Done.")), *(call("send_mail", MAIL), reply("Sent.")) * 2)
+    async with site(tmp_path, script, tools=[mail(), post], rules=[allow]) as here:
+        await here.ada.run("post")
+        run = await here.ada.run("email Bob")
+        await here.ada.resolve(run["approvals"][0]["id"], "approve_and_always_allow_recipient")
+        await here.ada.run("email Bob again")
+        [grant] = (await here.ada.get("/api/agent/grants")).body["items"]
+        found = [(each["kind"], each["by"]) for each in reversed(await entries(here.ada))]
+        assert (await here.ada.get(f"{AUDIT}/verify")).body["valid"] is True
+    for by in ("rule:post freely", f"grant:{grant['id']} by ada"):
+        assert [kind for kind, allowed_by in found if allowed_by == by] == ["decided", "started", "completed"]
 
 
 async def test_the_audit_holds_a_hash_of_the_arguments_and_nothing_of_what_they_say(tmp_path: Path):

@@ -158,6 +158,15 @@ class Action:
         return self.decision.mode == "allow"
 
     @property
+    def allowed_by(self) -> str:
+        """What let it start, for the audit: the rule, the grants, or the approval and who gave it."""
+        if self.started is None or self.decision is None:
+            return ""
+        if self.approval and self.approval.resolution:
+            return f"approval:{self.approval.id} by {self.approval.resolution.by}"
+        return self.decision.decider
+
+    @property
     def is_asked(self) -> bool:
         """Whether a person has to answer."""
         return self.approval is not None and self.approval.is_open and self.outcome is None

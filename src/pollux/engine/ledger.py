@@ -494,7 +494,7 @@ def _fact(
         error_code=outcome.code if outcome else "",
         # A tool's own words may quote its arguments; the audit outlives an erasure, so it keeps none of them.
         message=outcome.code.replace("_", " ") if outcome else "",
-        by=by,
+        by=by or (action.allowed_by if is_decided else ""),
         started_at=action.started.at if action.started else None,
         ended_at=outcome.at if outcome else None,
     )
