@@ -98,7 +98,9 @@ async def running_app(
         async with running_service(settings, known, stands_in=True, documents=documents) as service:
             # A site of our own is there for its pages.
             has_pages = service.serves_pages or site is not None
-            authority = authority_of(settings, credentials, service.store, jwt=jwt, pages=has_pages)
+            authority = authority_of(
+                settings, credentials, service.store, clock=service.engine.clock, jwt=jwt, pages=has_pages
+            )
             app = application(
                 settings,
                 service.engine,

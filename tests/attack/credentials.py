@@ -173,7 +173,7 @@ async def world(path: Path, *, pages: bool = True, store: Store | None = None) -
     named = [(UserId(name), Secret(token)) for name, token in TOKENS.items()]
     credentials = Credentials((*named, (USER, Secret(OWN))), Secret(OWN))
     verifier = issuer.verifier(jwks=str(path / "keys.json"))
-    authority = authority_of(settings, credentials, store, jwt=verifier, pages=pages)
+    authority = authority_of(settings, credentials, store, clock=engine.clock, jwt=verifier, pages=pages)
     keys = seal_keys(settings)
     async with engine:
         runbooks.host.serve(engine)

@@ -4,16 +4,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
 from tests.engine.builders import ADA, KEY, TO_BOB, answer, mail, question
+from tests.http.site import TOKENS, settings_in
 from tests.stores.postgres import fresh_database
 
-from pollux.bootstrap import make_engine
-from pollux.core.errors import Misfit
+from pollux.asgi.auth import Authority
+from pollux.asgi.credentials import Credentials, authority_of
+from pollux.asgi.sessions import SESSION_SECONDS
+from pollux.asgi.visits import VISIT_SECONDS
+from pollux.bootstrap import make_engine, make_home
+from pollux.core.errors import AuthError, Misfit
+from pollux.core.ids import UserId
 from pollux.core.profile import Limits, Profile
+from pollux.core.redact import Secret
 from pollux.engine.engine import Engine
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, call, reply
+from pollux.stores.memory import MemoryStore
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
 
@@ -45,10 +54,12 @@ class Place:
         self._path = path
         self._url = url
         self.sent = mail()
+        self.store: Store = MemoryStore()
 
     def engine(self, host: Host) -> Engine:
         provider = ScriptedProvider(call("send_mail", TO_BOB), reply("done"), call("send_mail", TO_BOB), reply("done"))
-        return make_engine(self._store(), lambda model: provider, tools=[self.sent], profiles=BRIEF, clock=host.clock())
+        self.store = self._store()
+        return make_engine(self.store, lambda model: provider, tools=[self.sent], profiles=BRIEF, clock=host.clock())
 
     def _store(self) -> Store:
         return PostgresStore(self._url, key=KEY) if self._url else SqliteStore(self._path / "pollux.db", key=KEY)
@@ -102,6 +113,44 @@ async def test_what_another_run_wrote_later_tells_the_next_process_the_time(plac
         await engine.resolve(later, "rejected", by=ADA)
 
 
+def authority(engine: Engine, store: Store, path: Path) -> Authority:
+    """Who knows the sessions and visits of a server, by this engine's time."""
+    settings = settings_in(path)
+    make_home(settings.home)
+    return authority_of(settings, Credentials(((UserId(ADA), Secret(TOKENS["ada"])),)), store, clock=engine.clock)
+
+
+async def test_a_session_that_somebody_was_too_late_for_is_too_late_for_the_next_process(place: Place, tmp_path: Path):
+    host = Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        server = authority(engine, place.store, tmp_path)
+        mark = (await server.of_account(TOKENS["ada"])).mark
+        set_cookie, _ = await server.sessions.open(UserId(ADA), mark, made_by="token")
+        headers = Headers({"cookie": set_cookie.partition(";")[0]})
+        assert (await server.identify(headers, "GET")).user == ADA
+        host.pass_by(SESSION_SECONDS + 1)
+        host.wall -= HOUR
+        await _is_refused(server, headers)
+    async with place.engine(host) as engine:
+        await _is_refused(authority(engine, place.store, tmp_path), headers)
+
+
+async def test_a_visit_that_somebody_was_too_late_for_is_too_late_for_the_next_process(tmp_path: Path):
+    place, host = Place(tmp_path, ""), Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        server = authority(engine, place.store, tmp_path)
+        assert server.visits
+        headers = Headers(
+            {"authorization": f"Bearer {server.visits.given(origin='https://a.example', profile='page')[0]}"}
+        )
+        assert (await server.identify(headers, "GET")).visit
+        host.pass_by(VISIT_SECONDS + 2)
+        host.wall -= HOUR
+        await _is_refused(server, headers)
+    async with place.engine(host) as engine:
+        await _is_refused(authority(engine, place.store, tmp_path), headers)
+
+
 async def test_lists_are_in_the_order_in_which_things_began(place: Place):
     host = Host(2_900_000_000.0)
     begun: list[str] = []
@@ -121,6 +170,11 @@ async def test_a_host_that_is_behind_its_database_goes_by_the_database(tmp_path:
     with fresh_database() as url:
         async with Place(tmp_path, url).engine(Host(1_000.0)) as engine:
             assert engine.clock.now() > 1_700_000_000
+
+
+async def _is_refused(server: Authority, headers: Headers) -> None:
+    with pytest.raises(AuthError):
+        await server.identify(headers, "GET")
 
 
 async def _is_expired(engine: Engine, approval: str) -> None:

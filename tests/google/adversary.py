@@ -109,7 +109,9 @@ async def den(
         assert google is not None
         profiles = {"default": Profile(tools=tools, limits=Limits(model_calls=4))}
         engine = make_engine(store, Fixed(model), tools=google.tools, profiles=profiles)
-        app = application(settings, engine, authority_of(settings, known(TOKENS), store), google=google)
+        app = application(
+            settings, engine, authority_of(settings, known(TOKENS), store, clock=engine.clock), google=google
+        )
         async with engine, listening(app, settings) as server:
             await engine.recover()
             yield Den(Site(server.url, engine, http, server, store), workspace, model, settings)

@@ -229,7 +229,9 @@ async def scene(
             limits = Limits(model_calls=MODEL_CALLS)
             profiles = {"default": Profile(tools=tuple(tools), limits=limits)}
             engine = make_engine(store, Fixed(model), tools=tools.values(), profiles=profiles, rules=rules, clock=clock)
-            app = application(settings, engine, authority_of(settings, known(TOKENS), store), google=google)
+            app = application(
+                settings, engine, authority_of(settings, known(TOKENS), store, clock=engine.clock), google=google
+            )
             async with engine, listening(app, settings) as server:
                 site = Site(server.url, engine, http, server, store)
                 for name, account in ACCOUNTS.items():

@@ -199,7 +199,7 @@ async def site(
     store = store or MemoryStore()
     engine = make_engine(store, Fixed(provider), tools=offered, profiles=profiles, rules=rules, clock=clock)
     async with engine, aiohttp.ClientSession() as http:
-        authority = authority_of(settings, known(TOKENS), store)
+        authority = authority_of(settings, known(TOKENS), store, clock=engine.clock)
         page = page_door(settings, engine, authority, tools=offered) if "page" in profiles else None
         app = application(settings, engine, authority, page=page)
         async with listening(app, settings) as server:

@@ -24,6 +24,7 @@ from pollux.asgi.sessions import SESSION_SECONDS
 from pollux.config import ConfigError
 from pollux.core.redact import Secret
 from pollux.emulator.server import run_emulator
+from pollux.engine.system import SystemClock
 from pollux.http.browser import AFTER_SIGN_IN
 from pollux.http.table import ENDPOINTS
 from pollux.serve import application
@@ -264,7 +265,7 @@ async def test_a_session_ends_when_its_token_is_taken_away_and_lives_through_a_r
         statuses: list[int] = []
         for tokens in ({"ada": ADA}, {"ada": "another-token-0123456789"}, {"bob": ADA}, {}):
             settings = settings_in(tmp_path)
-            authority = authority_of(settings, known(tokens), here.store)
+            authority = authority_of(settings, known(tokens), here.store, clock=here.engine.clock)
             async with listening(application(settings, here.engine, authority), settings) as again:
                 cookie = {"Cookie": f"{SESSION_COOKIE}={ada.value}"}
                 statuses.append((await Person(here.http, again.url).get("/api/session", cookie)).status)
@@ -274,8 +275,10 @@ async def test_a_session_ends_when_its_token_is_taken_away_and_lives_through_a_r
 def test_a_seal_that_could_be_guessed_is_refused_at_the_start(tmp_path: Path):
     for key in ("x", "short", "0123456789abcde"):
         with pytest.raises(ConfigError, match="POLLUX_SEAL_KEY"):
-            authority_of(settings_in(tmp_path, seal_key=Secret(key)), known({}), MemoryStore())
-    assert authority_of(settings_in(tmp_path, seal_key=Secret("0123456789abcdef")), known({}), MemoryStore())
+            authority_of(settings_in(tmp_path, seal_key=Secret(key)), known({}), MemoryStore(), clock=SystemClock())
+    assert authority_of(
+        settings_in(tmp_path, seal_key=Secret("0123456789abcdef")), known({}), MemoryStore(), clock=SystemClock()
+    )
 
 
 async def test_a_link_that_another_page_leads_to_signs_nobody_in(tmp_path: Path):

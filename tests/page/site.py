@@ -117,7 +117,7 @@ async def page_site(
         profiles={"page": profile, "default": replace(profile, name="default")},
         clock=clock,
     )
-    authority = authority_of(settings, known(TOKENS), store, jwt=jwt)
+    authority = authority_of(settings, known(TOKENS), store, clock=engine.clock, jwt=jwt)
     page = page_door(settings, engine, authority, tools=offered, origins=origins, registry=registry)
     async with engine, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         app = application(settings, engine, authority, page=page)

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 
 from pollux.asgi.cookies import CSRF_HEADER
 from pollux.asgi.sessions import OpenSession, Sessions
-from pollux.asgi.visits import PREFIX, Visit, Visits
+from pollux.asgi.visits import PREFIX, Visit, VisitExpired, Visits
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
@@ -126,6 +126,16 @@ class Authority:
         is_trusted = self._jwt is not None and record.mark == self._jwt.mark
         return session if is_trusted or self._marks.get(record.mark) == record.user else None
 
+    async def visit_of(self, token: str) -> Visit:
+        """What a visitor's token says. Raises AuthError."""
+        if self.visits is None:
+            raise AuthError("the credential is not valid here")
+        try:
+            return self.visits.read(token)
+        except VisitExpired as late:
+            await self.sessions.note_expiry(late.at)
+            raise
+
     def is_own(self, identity: Identity) -> bool:
         """Whether this is whoever holds this machine's own token."""
         return self._own is not None and identity.by == "token" and identity.mark == self._own
@@ -133,7 +143,7 @@ class Authority:
     async def _of_bearer(self, token: str) -> Identity:
         if self.visits is None or not token.startswith(PREFIX) or len(token) > LONGEST_CREDENTIAL:
             return await self.of_account(token)
-        visit = self.visits.read(token)
+        visit = await self.visit_of(token)
         return Identity(visit.user, "visit", expires_at=visit.expires_at, visit=visit)
 
 

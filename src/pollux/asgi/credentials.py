@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from pollux.bootstrap import made_once, make_home, seal_keys
 from pollux.config import ConfigError, Settings
 from pollux.config.convert import SHORTEST_TOKEN
 from pollux.core.frozen import frozen
-from pollux.core.ids import UserId
+from pollux.core.ids import Instant, UserId
 from pollux.core.redact import Secret
+from pollux.engine.ports import Clock
 from pollux.tools.masked import secrets_named
 
 USER = UserId("local")
@@ -65,15 +65,29 @@ def token_file(settings: Settings) -> Path:
 
 
 def authority_of(
-    settings: Settings, credentials: Credentials, ledger: Ledger, *, jwt: Verifier | None = None, pages: bool = True
+    settings: Settings,
+    credentials: Credentials,
+    ledger: Ledger,
+    *,
+    clock: Clock,
+    jwt: Verifier | None = None,
+    pages: bool = True,
 ) -> Authority:
-    """Who knows these credentials, and the sessions that were opened with them. Visitors count where `pages` do."""
+    """Who knows these credentials, and the sessions that were opened with them. Visitors count where `pages` do.
+
+    What has expired is said by `clock`, the engine's: it never goes back.
+    """
     keys = seal_keys(settings)
+
+    def now() -> Instant:
+        # Asked for each time: an engine that opens its store hears how late it is.
+        return clock.now()
+
     return Authority(
         credentials.tokens,
-        sessions=Sessions(ledger, keys[0], now=time.time, secure=is_secure(settings)),
+        sessions=Sessions(ledger, keys[0], now=now, secure=is_secure(settings)),
         jwt=jwt,
-        visits=Visits(keys, now=time.time) if pages else None,
+        visits=Visits(keys, now=now) if pages else None,
         own=credentials.token,
     )
 

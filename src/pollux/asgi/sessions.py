@@ -7,12 +7,14 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Literal, Protocol
 
 from starlette.datastructures import Headers
 
 from pollux.asgi.cookies import SECURE_COOKIE, SESSION_COOKIE, cookie_in, session_cookie
+from pollux.core.errors import StoreError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
 from pollux.engine.browser_session import BrowserSession
@@ -55,6 +57,7 @@ class Sessions:
         self._ledger = ledger
         self._key = hashlib.blake2b(key, digest_size=32, person=b"pollux.session").digest()
         self._now = now
+        self._noted: Instant = 0.0
         self._secure = secure
 
     async def open(
@@ -98,7 +101,10 @@ class Sessions:
         if not _SECRET.fullmatch(secret):
             return None
         record = await self._ledger.session(self._derived("session", secret))
-        if record is None or not self._is_live(record) or record.rights != RIGHTS:
+        if record is None or record.rights != RIGHTS:
+            return None
+        if not self._is_live(record):
+            await self.note_expiry(record.expires_at)
             return None
         return OpenSession(record, self._derived("csrf", secret))
 
@@ -113,6 +119,15 @@ class Sessions:
             return False
         await self._ledger.commit(Change(sessions=(replace(record, ended_at=self._now()),)))
         return True
+
+    async def note_expiry(self, moment: Instant) -> None:
+        """Somebody was too late: have the store note how late it is, so that no clock which is set back revives it."""
+        now = self._now()
+        if self._noted < moment <= now:
+            # What cannot be noted is refused all the same.
+            with suppress(StoreError):
+                await self._ledger.commit(Change(sweep_sessions=now))
+                self._noted = now
 
     @property
     def removal(self) -> str:

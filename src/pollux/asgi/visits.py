@@ -39,6 +39,14 @@ class Visit:
         return (run.user, run.door, run.origin, run.profile) == (self.user, PAGE, self.origin, self.profile)
 
 
+class VisitExpired(AuthError):
+    """A token of ours that counted until `at`."""
+
+    def __init__(self, at: Instant) -> None:
+        super().__init__("the visitor's token has expired. POST /api/page/session gives a new one")
+        self.at = at
+
+
 class _Facts(msgspec.Struct, array_like=True):
     user: str
     origin: str
@@ -71,7 +79,7 @@ class Visits:
             raise AuthError("the visitor's token is not valid here. POST /api/page/session gives one")
         facts = msgspec.json.decode(urlsafe_b64decode(body + "=" * (-len(body) % 4)), type=_Facts)
         if facts.expires_at <= self._now():
-            raise AuthError("the visitor's token has expired. POST /api/page/session gives a new one")
+            raise VisitExpired(facts.expires_at)
         return Visit(UserId(facts.user), facts.origin, facts.profile, facts.expires_at)
 
 

@@ -5,7 +5,7 @@ from pollux.asgi.bodies import moment
 from pollux.asgi.door import is_same_origin
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
-from pollux.asgi.visits import PREFIX, STRANGER, Visit
+from pollux.asgi.visits import PREFIX, STRANGER
 from pollux.core.errors import AuthError
 from pollux.core.ids import Instant, UserId
 from pollux.page.cookie import cookie_of, token_in
@@ -20,7 +20,8 @@ async def begin(runtime: PageRuntime, call: Call) -> Answer:
     if profile not in runtime.profiles or profile not in runtime.engine.profiles:
         known = ", ".join(sorted(runtime.profiles & runtime.engine.profiles.keys()))
         raise HttpError(404, "not_found", f"no such agent for pages: {profile[:64]!r}. There is: {known}")
-    known = await _named(runtime.authority, body.user_token) if body.user_token is not None else _known(runtime, call)
+    named = body.user_token
+    known = await (_named(runtime.authority, named) if named is not None else _known(runtime, call))
     user, until = known if known is not None else (None, None)
     token, visit = runtime.visits.given(origin=call.origin, profile=profile, user=user, until=until)
     told = SessionAnswer(token=token, expires_at=moment(visit.expires_at))
@@ -42,14 +43,14 @@ async def _named(authority: Authority, token: str) -> Known:
     return identity.user, identity.expires_at
 
 
-def _known(runtime: PageRuntime, call: Call) -> Known | None:
+async def _known(runtime: PageRuntime, call: Call) -> Known | None:
     """Who holds a token of an earlier visit to the same place; in the page's own cookie, only if a stranger."""
     scheme, _, token = call.headers.get("authorization", "").partition(" ")
     is_given = scheme.lower() == "bearer" and token.startswith(PREFIX)
     if not is_given and not _is_ours(call):
         return None
     try:
-        visit: Visit = runtime.visits.read(token.strip() if is_given else token_in(call.headers))
+        visit = await runtime.authority.visit_of(token.strip() if is_given else token_in(call.headers))
     except AuthError:
         return None
     if visit.origin != call.origin:

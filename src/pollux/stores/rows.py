@@ -178,7 +178,7 @@ def moment_of(change: Change) -> float:
     if change.row:
         return change.row.updated_at
     facts = (*change.thread_events[-1:], *change.audit[-1:])
-    return max((fact.at for fact in facts), default=0.0)
+    return max([change.sweep_sessions or 0.0, *(fact.at for fact in facts)])
 
 
 def thread_by_id(db: sqlite3.Connection, thread_id: str, user: str | None = None) -> Thread | None:

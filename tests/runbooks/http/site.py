@@ -75,7 +75,7 @@ async def runbook_site(
     )
     async with engine, aiohttp.ClientSession() as http:
         runbooks.host.serve(engine)
-        authority = authority_of(settings, known(TOKENS), store)
+        authority = authority_of(settings, known(TOKENS), store, clock=engine.clock)
         page = page_door(settings, engine, authority, tools=offered) if "page" in profiles else None
         door = runbooks_of(settings, engine, runbooks)
         app = application(settings, engine, authority, page=page, runbooks=door)
