@@ -99,7 +99,7 @@ REFUSAL_CODES: Final = {
     "superseded": "the arguments were edited; answer the newer approval",
     "thread_busy": "the thread has an open run",
     "args_changed": "the arguments are not the ones whose hash was given",
-    "no_recipient": "the call names nobody, so nobody can be always allowed",
+    "no_recipient": '"always" is more than the question offers: the call names nobody, or comes from a page',
     "run_exists": "a run of this id began before",
 }
 """The codes of a Misfit or ValidationError that a caller may want to tell apart."""

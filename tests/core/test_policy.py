@@ -509,6 +509,7 @@ def test_a_grant_counts_within_its_scope_and_for_its_tool(given: Grant, facts: d
     [
         (request(SEND, BOB), (), ("session", "always")),
         (request(SEND, BOB, document=Document("d")), (), ("session", "document")),
+        (request(SEND, BOB, interface="page", document=Document("d")), (), ("session",)),
         (request(SEND), (), ()),
         (request(SEND, BOB, UNANALYSED), (), ()),
         (request(SEND, BOB), (Rule("require_approval", grantable=False),), ()),

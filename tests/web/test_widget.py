@@ -1,7 +1,6 @@
 """`<pollux-chat>` in a real browser: what it tells, what it shows, and how it is used by keyboard alone."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -123,7 +122,7 @@ async def test_enter_that_ends_a_composed_word_sends_nothing(there: ChatPage):
 
 
 async def test_a_question_shows_what_exactly_would_be_done(there: ChatPage):
-    await there.show(approvals=[question(preview="Pay \u202eecila")])
+    await there.show(approvals=[question(preview="Pay \u202eecila", subjects=["bob@example.com"], scopes=["session"])])
     card = there.part(".approval")
     assert await card.locator(".preview").inner_text() == "Pay \\u202eecila"
     rows = [await row.locator("th, td").all_inner_texts() for row in await card.locator("tbody tr").all()]
@@ -137,19 +136,7 @@ async def test_a_question_shows_what_exactly_would_be_done(there: ChatPage):
     assert (await card.locator("pre").inner_text()).startswith('shop.placeOrder {\n  "items": [')
     assert "placing an order cannot be undone" in await card.inner_text()
     assert "Expires in " in await card.locator(".time").inner_text()
-    assert await there.part(".always").count() == 0
-
-
-async def test_always_is_there_only_where_it_is_offered(there: ChatPage):
-    bob: dict[str, Any] = {"subjects": ["bob@example.com"]}
-    await there.show(approvals=[question(**bob), question(2, **bob, scopes=["session"])])
-    await expect(there.part(".approve")).to_have_count(2)
-    assert await there.part(".always").count() == 0
-    await there.show(approvals=[question(**bob, scopes=["always"])])
-    await expect(there.part(".always")).to_have_attribute("aria-disabled", "false")
-    assert await there.part(".always").inner_text() == "Always allow for bob@example.com"
-    await there.part(".always").click()
-    assert await there.asked() == [["resolve", "a1", "approve_and_always_allow_recipient"]]
+    assert await card.locator(".choices button").all_inner_texts() == ["Deny", "Approve"]
 
 
 async def test_nothing_is_approved_by_accident_or_by_a_script(there: ChatPage):

@@ -15,12 +15,11 @@ import msgspec
 from pollux.core.errors import AuthError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, UserId
+from pollux.core.page import PAGE
 from pollux.core.run import Run
 
 PREFIX: Final = "pv1."
 VISIT_SECONDS: Final = 12 * 3600.0
-PAGE: Final = "page"
-"""The door through which pages talk."""
 STRANGER: Final = "visitor:"
 """How the names of those begin whom nobody knows. No token or issuer names a user so."""
 

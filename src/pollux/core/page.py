@@ -1,7 +1,12 @@
 """A page that the agent works in, as it was at one moment."""
 
+from typing import Final
+
 from pollux.core.frozen import frozen
 from pollux.core.tools import ToolSpec
+
+PAGE: Final = "page"
+"""The interface through which pages talk."""
 
 
 @frozen

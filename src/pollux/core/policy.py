@@ -25,6 +25,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
 from pollux.core.messages import JSON
+from pollux.core.page import PAGE
 from pollux.core.tools import ToolSpec
 
 Mode = Literal["allow", "require_approval", "deny"]
@@ -241,6 +242,9 @@ def offered_scopes(request: PolicyRequest, rules: Sequence[Rule], *, match: Matc
         return ()
     if not request.subjects or UNANALYSED in request.subjects:
         return ()
+    if request.facts.interface == PAGE:
+        # A page says who its visitor is. What it has approved holds nowhere else that this user is known.
+        return ("session",)
     # What an agent inside a document asks for is known by names that the document chose.
     widest: Scope = "document" if request.facts.document else "always"
     return ("session", widest)

@@ -73,7 +73,8 @@ class Approval:
         if not self.scopes:
             raise ValidationError("there is no recipient to always allow", code="no_recipient")
         offered = ", ".join(self.scopes)
-        raise ValidationError(f"this can be allowed for: {offered}; found {asked!r}", code="no_recipient")
+        problem = f"this can be allowed for: {offered}; found {asked!r}. Approve it once instead"
+        raise ValidationError(problem, code="no_recipient")
 
 
 @frozen

@@ -15,12 +15,12 @@ from itertools import count
 import msgspec
 
 from pollux.asgi.errors import HttpError
-from pollux.asgi.visits import PAGE, Visit
+from pollux.asgi.visits import Visit
 from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import JSON, Message
-from pollux.core.page import Page
+from pollux.core.page import PAGE, Page
 from pollux.core.run import Run
 from pollux.engine.engine import Start
 from pollux.engine.on_page import reference_of

@@ -43,8 +43,10 @@ export class Approval extends Component<Props, State> {
     left: timeLeft(this.props.question),
   };
   readonly #card = createRef<HTMLDivElement>();
-  readonly #once = this.#press("approve_once");
-  readonly #always = this.#press("approve_and_always_allow_recipient");
+  readonly #approve = new Press(
+    (press) => this.#pressed(press),
+    () => this.state.isArmed && this.setState({ isTooSoon: true }),
+  );
   #watch: Watch | null = null;
   /** Since when nothing lies over it. */
   #openAt = NEVER;
@@ -59,7 +61,7 @@ export class Approval extends Component<Props, State> {
     const card = this.#card.current;
     const button = card?.querySelector(".approve");
     if (card && button) {
-      const texts = [...card.querySelectorAll(".preview, .arguments > .scroll, .reason, .always")];
+      const texts = [...card.querySelectorAll(".preview, .arguments > .scroll, .reason")];
       this.#watch = new Watch(button, texts, this.#sees);
     }
     this.#clock = window.setInterval(() => this.setState({ left: timeLeft(this.props.question) }), 1000);
@@ -82,7 +84,6 @@ export class Approval extends Component<Props, State> {
       : left <= 0
         ? strings.expired
         : filled(strings.expires, remaining(left));
-    const subjects = subjectsOf(question);
     return (
       // biome-ignore lint/a11y/useSemanticElements: no field set, there is no field in it.
       <div ref={this.#card} class="approval" role="group" aria-labelledby={title}>
@@ -129,29 +130,17 @@ export class Approval extends Component<Props, State> {
           >
             {strings.deny}
           </button>
-          <button type="button" class="approve" aria-disabled={!isReady} {...this.#once.on}>
+          <button type="button" class="approve" aria-disabled={!isReady} {...this.#approve.on}>
             {strings.approve}
           </button>
-          {subjects.length > 0 && (
-            <button type="button" class="always" aria-disabled={!isReady} {...this.#always.on}>
-              {filled(strings.always, visible(subjects.join(", ")))}
-            </button>
-          )}
         </div>
       </div>
     );
   }
 
-  #press(decision: Decision): Press {
-    return new Press(
-      (press) => this.#pressed(press, decision),
-      () => this.state.isArmed && this.setState({ isTooSoon: true }),
-    );
-  }
-
-  #pressed({ at }: Pressed, decision: Decision): void {
+  #pressed({ at }: Pressed): void {
     if (!this.state.isArmed || at - this.#openAt < ARMING_MS || !argumentsOf(this.props.question)) return;
-    if (this.#watch?.isClear()) return void this.#answer(decision);
+    if (this.#watch?.isClear()) return void this.#answer("approve_once");
     // Half of it is out of view.
     this.#card.current?.querySelector(".approve")?.scrollIntoView({ block: "nearest" });
     this.setState({ isTooSoon: true });
@@ -239,10 +228,4 @@ function timeLeft(question: Question): number {
 function argumentsOf({ args }: Question): { [name: string]: Json } | null {
   const isTold = typeof args === "object" && args !== null && !Array.isArray(args);
   return isTold ? (args as { [name: string]: Json }) : null;
-}
-
-/** Whom it may always be allowed for, where the server offers that. */
-function subjectsOf({ subjects, scopes }: Question): readonly string[] {
-  const isOffered = Array.isArray(scopes) && scopes.includes("always");
-  return isOffered && Array.isArray(subjects) ? subjects : [];
 }
