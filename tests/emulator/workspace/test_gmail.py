@@ -59,6 +59,17 @@ async def test_a_draft_may_be_changed_as_it_is_sent(workspace: Workspace, desk: 
     body = {"id": await desk.draft(), "message": {"raw": coded(MAIL.replace(b"Hello", b"Bye"))}}
     assert (await desk.ask("POST", f"{GMAIL}/drafts/send", json=body)).status == 200
     assert [entry.subject for entry in workspace.ledger] == ["Bye"]
+    assert (await desk.ask("POST", f"{GMAIL}/drafts/send", json=body)).status == 404
+
+
+async def test_what_a_draft_is_changed_to_is_in_a_thread_only_if_it_names_it(desk: Desk):
+    thread = (await desk.send()).json["threadId"]
+    reply = coded(b"In-Reply-To: <x@y>\r\n" + MAIL)
+    threads: list[str] = []
+    for named in ({}, {"threadId": thread}):
+        body = {"id": await desk.draft(threadId=thread), "message": {"raw": reply, **named}}
+        threads.append((await desk.ask("POST", f"{GMAIL}/drafts/send", json=body)).json["threadId"])
+    assert [each == thread for each in threads] == [False, True]
 
 
 async def test_who_sends_under_their_own_address_keeps_the_name_on_it(desk: Desk):

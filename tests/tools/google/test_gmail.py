@@ -27,9 +27,10 @@ from tests.tools.google.world import DRAFTS, World, finished, running
 from pollux.core.errors import AuthError, StoreError, ToolExecutionError
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
+from pollux.emulator.workspace.ledger import digest
 from pollux.tools.google import message
 from pollux.tools.google.api import GoogleApi
-from pollux.tools.google.draft import MARK, Draft, mark_of
+from pollux.tools.google.draft import MARK, mark_of
 from pollux.tools.google.gmail import GmailSend
 
 SEND = "POST /gmail/v1/users/me/drafts/send"
@@ -252,40 +253,28 @@ async def test_a_refusal_after_a_lost_answer_does_not_read_as_if_nothing_had_hap
 
 @pytest.mark.parametrize("lost", [False, True])
 async def test_a_refused_mail_is_told_in_googles_words_and_the_draft_stays(world: World, lost: bool):
-    journal, args = Journal(), letter(world)
-    await interrupted(world, journal, args, SEND)
-    await _spoilt(world, journal)
     if lost:
         world.google.fault("lost-before", method="drafts.send", times=1)
-    with pytest.raises(ToolExecutionError, match=r"Recipient address required.*its draft stays") as caught:
-        await world.gmail.run(journal.begun(), args)
+    world.google.fault("400", method="drafts.send")
+    with pytest.raises(ToolExecutionError, match=r"Gmail refused the mail: .*its draft stays") as caught:
+        await world.gmail.run(Journal().begun(), letter(world))
     assert caught.value.code == "tool_call_failure"
+    assert (world.sent(), len(await world.drafts())) == ([], 1)
 
 
 async def test_a_refusal_after_a_lost_answer_is_not_believed_before_a_look(world: World):
-    journal, args = Journal(), letter(world)
-    await interrupted(world, journal, args, SEND)
-    draft = await _spoilt(world, journal)
     world.google.fault("lost-before", method="drafts.send", times=1)
+    world.google.fault("400", method="drafts.send", times=1)
 
     class Arriving(Paused):
         async def __call__(self, seconds: float) -> None:
             await super().__call__(seconds)
             if len(self.seconds) == 2:
-                await changed(world, draft, args)
+                [draft] = await world.drafts()
                 await world.by_hand("POST", f"{DRAFTS}/send", {"id": draft})
 
-    assert (await world.gmail_with(Arriving()).run(journal.begun(), args))["sent"]
+    assert (await world.gmail_with(Arriving()).run(Journal().begun(), letter(world)))["sent"]
     assert len(world.sent()) == 1
-
-
-async def _spoilt(world: World, journal: Journal) -> str:
-    """A draft that Gmail will not send, noted as if we had made it so."""
-    [draft] = await world.drafts()
-    raw = urlsafe_b64encode(b"Subject: nobody\n\nhi").decode()
-    told = await world.by_hand("PUT", f"{DRAFTS}/{draft}", {"message": {"raw": raw}})
-    journal.noted = Draft(draft, told["message"]["id"], 1.0).as_note()
-    return draft
 
 
 async def test_a_missing_scope_ends_it_before_anything_is_made(world: World):
@@ -343,6 +332,37 @@ async def test_a_draft_that_a_person_changes_while_answers_get_lost_is_not_sent(
     with pytest.raises(ToolExecutionError, match="has changed the draft"):
         await tool.run(Journal().begun(), args)
     assert world.sent() == []
+
+
+async def test_a_draft_that_changes_while_gmail_may_still_be_sending_leaves_the_outcome_open(world: World):
+    world.http.fails_at = lambda asked: ("before", late()) if asked == SEND else None
+
+    class Meddling(Paused):
+        async def __call__(self, seconds: float) -> None:
+            [draft] = await world.drafts()
+            await changed(world, draft, letter(world, body="Something else"))
+
+    with pytest.raises(ToolExecutionError, match="its draft was changed meanwhile") as caught:
+        await world.gmail_with(Meddling()).run(Journal().begun(), letter(world))
+    assert caught.value.code == "outcome_unknown"
+
+
+async def test_a_draft_that_is_swapped_after_the_last_look_sends_what_was_approved(world: World):
+    thread = await world.arrived("Lunch")
+    journal, args = Journal(), letter(world, "Re: Lunch", replyTo=thread)
+    await interrupted(world, journal, args, SEND)
+    [draft] = await world.drafts()
+    box = world.google.accounts.mailbox("demo@example.com")
+    approved, other = box.draft(draft).given, message.build(letter(world, to=["eve@example.com"]), marks={})
+
+    def swapped(asked: str) -> None:
+        if asked == SEND:
+            box.keep_draft(other, thread="", now=time.time(), id=draft)
+
+    world.http.fails_at = swapped
+    outcome, result = await finished(world.gmail, journal, args)
+    assert (outcome, result["threadId"]) == ("done", thread)
+    assert [entry.sha256 for entry in world.sent()] == [digest(approved)]
 
 
 async def test_a_draft_that_a_person_saves_and_sends_while_we_look_counts_as_sent(world: World):

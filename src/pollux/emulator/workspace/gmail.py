@@ -84,10 +84,10 @@ def _send_draft(call: Call, box: Mailbox) -> dict[str, Any]:
     if not isinstance(draft, str) or not draft:
         raise invalid("Missing draft id")
     kept = box.draft(draft)
-    # A draft may be changed as it is sent.
+    # A draft may be changed as it is sent. Then the new content goes out, in the thread that is named with it.
     changed = _message(body["message"]) if "message" in body else {}
-    raw = _given(changed)[0] if "raw" in changed else kept.given
-    return _send(call, box, raw, thread=kept.thread, draft=draft)
+    raw, thread = _given(changed) if "raw" in changed else (kept.given, kept.thread)
+    return _send(call, box, raw, thread=thread, draft=draft)
 
 
 def _send_message(call: Call, box: Mailbox) -> dict[str, Any]:

@@ -6,8 +6,10 @@ Nothing is sent before the draft's id is safe in the journal. After a crash, the
 - the draft is there: it was not sent, and can be. A second sender finds no draft, so that no second mail leaves;
 - the draft is gone: the mail is in Sent, known by its mark; or else a person is asked.
 
-People can reach the draft meanwhile. One that was changed is not sent: it is not what was approved. One that was sent
-by hand is found in Sent like ours; one that was deleted is a case for the person who did it.
+People and other programs can reach the draft meanwhile, also in the moment before it is sent. So the request to send
+brings the approved mail with it, and Gmail puts that in the draft's place. A draft that is seen to have changed is not
+sent at all. One that was sent by hand is found in Sent like ours; one that was deleted is a case for the person who did
+it.
 """
 
 import asyncio
@@ -23,7 +25,7 @@ from pollux.tools.define import Args
 from pollux.tools.google import mail, message, personal
 from pollux.tools.google.api import GoogleApi, Pause
 from pollux.tools.google.draft import MARK, Draft, mark_of, noted, says_the_same
-from pollux.tools.google.mailbox import Held, Mailbox, Sent
+from pollux.tools.google.mailbox import Held, Mail, Mailbox, Sent
 from pollux.tools.google.personal import Accounts
 from pollux.tools.google.refusal import Lost, Refused
 from pollux.tools.google.scopes import GMAIL
@@ -110,6 +112,16 @@ class GmailSend:
         return await look()
 
 
+class Changed(ToolExecutionError):
+    """The draft does not hold what was approved any more, and was not sent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a person has changed the draft of this mail since it was approved, so that it was not sent. "
+            "The draft stays in Drafts; to send the approved text, ask for it again"
+        )
+
+
 class _Sending:
     """One attempt at one mail."""
 
@@ -121,6 +133,7 @@ class _Sending:
         self._now = now
         self._mark = mark_of(context.key)
         self._passed_over = ""
+        self._mail: Mail | None = None
 
     async def run(self) -> Sent:
         draft = noted(self._context.noted)
@@ -153,8 +166,9 @@ class _Sending:
 
     async def _made(self) -> Draft:
         try:
+            self._mail = await self._written()
             held = await self._left_over() if self._context.attempt > 1 else None
-            held = held or await self._created()
+            held = held or await self._created(self._mail)
         except Refused as refused:
             raise ToolExecutionError(f"Gmail refused the mail: {refused}. Nothing was sent") from None
         except Lost as lost:
@@ -166,35 +180,35 @@ class _Sending:
         held = await self._box.marked_draft(self._mark)
         if held is None:
             return None
-        raw = await self._box.raw(held.id)
-        if raw is None:
-            # One that cannot be compared stays where it is: only what is surely ours is sent.
+        if not await self._is_shown(held):
+            # One that cannot be compared stays where it is: a person's words in it must not be lost.
             self._passed_over = held.id
             return None
-        if not says_the_same(self._built(), raw):
-            raise _changed()
         return held
 
-    async def _created(self) -> Held:
-        thread = str(self._args.get("replyTo") or "")
-        marks = await self._box.reply_marks(thread) if thread else _NO_MARKS
-        if marks is None:
-            raise ToolExecutionError(f"there is no thread {thread!r} to reply to in this mailbox. Nothing was sent")
-        raw = message.build(self._args, marks={MARK: self._mark, **marks})
+    async def _created(self, mail: Mail) -> Held:
         for delay in CREATE_DELAYS:
             try:
-                return await self._box.create(raw, thread=thread or None)
+                return await self._box.create(mail)
             except Lost:
                 await self._pause(delay)
                 held = await self._box.marked_draft(self._mark, but=self._passed_over)
                 if held is not None:
+                    await self._is_shown(held)
                     return held
         raise Lost("it did not make a draft, although it was asked several times")
+
+    async def _is_shown(self, held: Held) -> bool:
+        """Whether Gmail shows what a draft with our mark holds. Raises Changed when that is not what was approved."""
+        raw = await self._box.raw(held.id)
+        if raw is not None and not says_the_same(self._built(), raw):
+            raise Changed
+        return raw is not None
 
     # After the note: an earlier attempt may have sent it, and so may a request whose answer was lost.
 
     async def _is_as_approved(self, draft: Draft) -> bool:
-        """Whether the draft is there to be sent. Raises ToolExecutionError when a person has changed it."""
+        """Whether the draft is there to be sent. Raises Changed when it holds another mail."""
         async with self._doubt(draft):
             held = await self._box.held(draft.id)
             if held is None:
@@ -205,15 +219,17 @@ class _Sending:
             if raw is None and await self._box.held(draft.id) is None:
                 return False
         if raw is None or not says_the_same(self._built(), raw):
-            raise _changed()
+            raise Changed
         return True
 
     async def _sent(self, draft: Draft) -> Sent:
         lost: list[Lost] = []
         said = "Gmail failed each time it was asked to send the mail"
+        async with self._doubt(draft):
+            mail = self._mail or await self._written()
         for delay in SEND_DELAYS:
             try:
-                return await self._box.send(draft.id)
+                return await self._box.send(draft.id, mail)
             except Lost as problem:
                 lost.append(problem)
             except Refused as refused:
@@ -230,11 +246,26 @@ class _Sending:
                     # Whoever connects again and asks again finds two of them: better to hear of the first.
                     raise AuthError(f"{problem}. {_STAYS}", connect_url=problem.connect_url) from None
             await self._pause(delay)
-            if not await self._is_as_approved(draft):
-                return await self.in_sent(draft)
+            try:
+                if not await self._is_as_approved(draft):
+                    return await self.in_sent(draft)
+            except Changed:
+                if all(problem.ended for problem in lost):
+                    raise
+                # What is still on its way would send the approved mail after all.
+                said = "Gmail gave no answer in time, and its draft was changed meanwhile"
+                raise self._unknown(draft, said) from None
         if all(problem.ended for problem in lost):
             raise ToolExecutionError(f"{said}. {_STAYS}")
         raise self._unknown(draft, "Gmail gave no answer in time. While the draft lies in Drafts, it has not been sent")
+
+    async def _written(self) -> Mail:
+        """The approved mail as it leaves, in the thread that it replies to."""
+        thread = str(self._args.get("replyTo") or "")
+        marks = await self._box.reply_marks(thread) if thread else _NO_MARKS
+        if marks is None:
+            raise Refused(404, "", f"there is no thread {thread!r} to reply to in this mailbox")
+        return Mail(message.build(self._args, marks={MARK: self._mark, **marks}), thread)
 
     def _built(self) -> bytes:
         """What to compare a draft with. Where it stands in a thread is no part of it."""
@@ -254,13 +285,6 @@ class _Sending:
 
 def _result(sent: Sent, args: Args) -> dict[str, Any]:
     return {"sent": True, "id": sent.id, "threadId": sent.thread, "to": args.get("to", [])}
-
-
-def _changed() -> ToolExecutionError:
-    return ToolExecutionError(
-        "a person has changed the draft of this mail since it was approved, so that it was not sent. "
-        "The draft stays in Drafts; to send the approved text, ask for it again"
-    )
 
 
 def _is_unknown(problem: Exception) -> bool:

@@ -26,6 +26,19 @@ _MESSAGE_ID: Final = re.compile(r"<[!-;=?-~]{1,250}>")
 
 
 @frozen
+class Mail:
+    """A mail that is to leave, and the thread that it replies to, if any."""
+
+    raw: bytes
+    thread: str = ""
+
+    def as_message(self) -> dict[str, JSON]:
+        """As Gmail takes it. It reads the thread from here alone, also where the draft stands in one already."""
+        written: dict[str, JSON] = {"raw": urlsafe_b64encode(self.raw).decode()}
+        return written | ({"threadId": self.thread} if self.thread else {})
+
+
+@frozen
 class Sent:
     """A mail that has left."""
 
@@ -51,19 +64,16 @@ class Mailbox:
         self._not_ours: set[str] = set()
         """Sent mails whose mark was read already: a mail never changes, so that a second look need not ask again."""
 
-    async def create(self, raw: bytes, *, thread: str | None) -> Held:
-        message: dict[str, JSON] = {"raw": urlsafe_b64encode(raw).decode()}
-        if thread:
-            message["threadId"] = thread
-        answer = await self._post("/drafts", {"message": message})
+    async def create(self, mail: Mail) -> Held:
+        answer = await self._post("/drafts", {"message": mail.as_message()})
         held = _held(answer)
         if not held.id:
             raise Lost("Gmail did not say which draft it made", ended=True)
         return held
 
-    async def send(self, draft: str) -> Sent:
-        """Sending takes the draft away: of two that try, one finds none."""
-        answer = await self._post("/drafts/send", {"id": draft})
+    async def send(self, draft: str, mail: Mail) -> Sent:
+        """Send this mail, whatever the draft holds by now. It takes the draft away: of two that try, one finds none."""
+        answer = await self._post("/drafts/send", {"id": draft, "message": mail.as_message()})
         return Sent(_text(answer, "id"), _text(answer, "threadId"))
 
     async def held(self, draft: str) -> Held | None:
