@@ -46,7 +46,7 @@ class Deed:
     written: Callable[[dict[str, Any], str], bytes]
     """What the service is handed for an action of these arguments and this id."""
     commits: int
-    """Of a whole story: the five of any, one for the renewed token; and one for a draft that is noted."""
+    """Of a whole story: the five of any, one for the renewed token, and one for the note."""
     requests: int
     """Of a whole story: two to the model, one for the token, one to do it; and one before that for a draft."""
 
@@ -84,7 +84,7 @@ EVENT = Deed(
     ["bob@example.com", "carol@example.com"],
     "Review",
     lambda args, action_id: canonical(event.resource(args, id=event_id(action_id))),
-    commits=6,
+    commits=7,
     requests=4,
 )
 DEEDS = {deed.tool: deed for deed in (MAIL, EVENT)}

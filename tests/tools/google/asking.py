@@ -17,6 +17,7 @@ from pollux.providers.http import AiohttpHttp, Response
 from pollux.tools.google.scopes import CALENDAR, GMAIL
 
 ADA = UserId("ada")
+ACCOUNT = "demo@example.com"
 When = Literal["before", "after"]
 
 
@@ -33,18 +34,23 @@ class Crash(BaseException):
 
 
 class Tokens:
-    """Access to everybody's account, with one token after another."""
+    """Access to everybody's account, with one token after another. `connected` is its address."""
 
     def __init__(self, *tokens: str) -> None:
         self._tokens = list(tokens)
         self.renewals = 0
+        self.connected = ACCOUNT
 
-    async def token(self, user: UserId, scopes: frozenset[str]) -> Secret:
+    async def token(self, user: UserId, scopes: frozenset[str], *, account: str | None = None) -> Secret:
+        if account not in (None, self.connected):
+            raise AuthError(f"it began with {account}, but {self.connected} is connected now")
         return Secret(self._tokens[min(self.renewals, len(self._tokens) - 1)])
 
-    async def renewed(self, user: UserId, scopes: frozenset[str], stale: Secret) -> Secret:
+    async def renewed(
+        self, user: UserId, scopes: frozenset[str], stale: Secret, *, account: str | None = None
+    ) -> Secret:
         self.renewals += 1
-        return await self.token(user, scopes)
+        return await self.token(user, scopes, account=account)
 
     def refusal(self, scopes: frozenset[str]) -> Exception:
         return AuthError("connect your account", connect_url="/api/google/connect")
@@ -243,6 +249,7 @@ class Standing:
     connected: bool = False
     scopes: frozenset[str] = frozenset()
     problem: str = ""
+    email: str | None = None
 
 
 class Accounts:
@@ -258,7 +265,7 @@ class Accounts:
         return AuthError("connect your account", connect_url=f"/connect?{len(scopes)}")
 
 
-CONNECTED = Accounts(ada=Standing(True, GMAIL | CALENDAR))
+CONNECTED = Accounts(ada=Standing(True, GMAIL | CALENDAR, email=ACCOUNT))
 
 
 def paths(asked: Sequence[str]) -> list[str]:

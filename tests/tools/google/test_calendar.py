@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.tools.google.asking import (
+    ACCOUNT,
     ADA,
     CONNECTED,
     TWICE,
@@ -256,6 +257,31 @@ async def test_a_crash_anywhere_leaves_exactly_one_event(world: World):
                         crashes += 1
                 assert (outcome, created(world, title)) == ("done", [event_id(f"act_{title}")])
     assert crashes >= 20
+
+
+async def test_an_event_that_began_with_one_account_is_not_created_in_another(world: World):
+    world.google.fault("lost", method="events.insert", times=1)
+
+    class Swapping(Paused):
+        async def __call__(self, seconds: float) -> None:
+            world.tokens.connected = "other@example.com"
+
+    tool = CalendarEventCreate(world.api, accounts=CONNECTED, pause=Swapping())
+    journal, args = Journal(), meeting(world)
+    for _ in ("the same attempt", "a later one"):
+        with pytest.raises(ToolExecutionError, match=r"but other@example\.com is connected now") as caught:
+            await tool.run(journal.begun(), args)
+        assert caught.value.code == "outcome_unknown"
+    assert paths(world.http.asked) == [INSERT]
+    world.tokens.connected = ACCOUNT
+    assert [(await world.calendar.run(journal.begun(), args))["id"]] == created(world)
+
+
+async def test_an_attempt_of_an_older_version_goes_on_with_the_account_that_is_connected(world: World):
+    journal, args = Journal(), meeting(world)
+    journal.begun()
+    assert (await world.calendar.run(journal.begun(), args))["created"]
+    assert journal.noted == {"account": ACCOUNT}
 
 
 async def test_of_two_processes_that_create_the_same_event_one_does_and_both_know(world: World):

@@ -30,7 +30,7 @@ from pollux.core.messages import JSON
 from pollux.emulator.workspace.ledger import digest
 from pollux.tools.google import message
 from pollux.tools.google.api import GoogleApi
-from pollux.tools.google.draft import MARK, mark_of
+from pollux.tools.google.draft import MARK, mark_of, noted
 from pollux.tools.google.gmail import GmailSend
 
 SEND = "POST /gmail/v1/users/me/drafts/send"
@@ -408,6 +408,33 @@ async def test_a_draft_that_a_person_deleted_leaves_the_outcome_open_with_words_
         await world.gmail.run(journal.begun(), args)
     assert caught.value.code == "outcome_unknown"
     assert world.sent() == []
+
+
+# People who connect another account.
+
+
+async def test_a_draft_of_one_account_is_not_sent_from_another(world: World):
+    def swapped(asked: str) -> None:
+        world.tokens.connected = "other@example.com"
+
+    world.http.fails_at = swapped
+    with pytest.raises(AuthError, match=r"but other@example.com is connected now\. It was not sent; its draft stays"):
+        await world.gmail.run(Journal().begun(), letter(world))
+    assert (paths(world.http.asked), len(await world.drafts())) == ([CREATE], 1)
+
+
+@pytest.mark.parametrize("is_older", [False, True])
+async def test_a_look_into_another_account_leaves_the_outcome_open_unless_an_older_version_began(
+    world: World, is_older: bool
+):
+    journal, args = Journal(), letter(world)
+    await interrupted(world, journal, args, SEND)
+    if is_older and (draft := noted(journal.noted)):
+        journal.noted = {"draft": draft.id, "message": draft.message, "at": draft.made_at}
+    world.tokens.connected = "other@example.com"
+    outcome, told = await finished(world.gmail, journal, args)
+    assert (outcome, len(world.sent())) == (("done", 1) if is_older else ("unknown", 0))
+    assert is_older or "but other@example.com is connected now" in told
 
 
 # Looking back.

@@ -387,3 +387,16 @@ async def test_a_user_without_an_account_is_told_where_to_connect_one(it: Lab):
         with pytest.raises(AuthError, match="no Google account is connected") as caught:
             await asking
         assert caught.value.connect_url == "/api/google/connect?tools=calendar_event_create"
+
+
+async def test_a_token_of_a_named_account_is_not_given_out_once_another_one_is_connected(it: Lab):
+    await it.connect(email="ada@example.com")
+    stale = await it.oauth.token(ADA, CALENDAR, account="ada@example.com")
+    await it.connect(email="eve@example.com")
+    said = "began with the Google account ada@example.com, but eve@example.com is connected now"
+    with pytest.raises(AuthError, match=said) as caught:
+        await it.oauth.token(ADA, CALENDAR, account="ada@example.com")
+    assert caught.value.connect_url == "/api/google/connect?tools=calendar_event_create"
+    with pytest.raises(AuthError, match=said):
+        await it.oauth.renewed(ADA, CALENDAR, stale, account="ada@example.com")
+    assert await it.oauth.token(ADA, CALENDAR)

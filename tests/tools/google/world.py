@@ -29,6 +29,7 @@ class World:
         self.google = google
         self.session = session
         self.token: str = google.tokens(GMAIL | CALENDAR)["access_token"]
+        self.tokens = Tokens(self.token)
         self.http = http
         self.paused = Paused()
         self.gmail = self.gmail_with(self.paused)
@@ -36,7 +37,7 @@ class World:
 
     @property
     def api(self) -> GoogleApi:
-        return GoogleApi(self.http, Tokens(self.token), self.google.url, pause=self.paused)
+        return GoogleApi(self.http, self.tokens, self.google.url, pause=self.paused)
 
     def gmail_with(self, pause: Paused) -> GmailSend:
         """The tool, with something that happens while it waits."""

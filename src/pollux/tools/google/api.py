@@ -1,6 +1,6 @@
 """Ask Google's REST services, and tell apart the four ways in which that can fail.
 
-- AuthError: the account is not connected, or its consent does not cover this.
+- AuthError: the account is not connected, or is not the one that was named, or its consent does not cover this.
 - Refused: Google said no. Nothing happened.
 - Busy: Google asked for patience for longer than we have. Nothing happened.
 - Lost: no answer to rely on. It may have happened: only the caller knows what a repeat would mean.
@@ -63,18 +63,35 @@ class GoogleApi:
         self._pause = pause
         self._chance = chance
 
-    async def get(self, user: UserId, scopes: frozenset[str], path: str, query: Query | None = None) -> dict[str, Any]:
+    async def get(
+        self,
+        user: UserId,
+        scopes: frozenset[str],
+        path: str,
+        query: Query | None = None,
+        *,
+        account: str | None = None,
+    ) -> dict[str, Any]:
         """What lies at a path. Looking is harmless: it is tried again before it counts as lost."""
-        return await self._ask(user, scopes, _Request(_with(path, query)))
+        return await self._ask(user, scopes, _Request(_with(path, query)), account)
 
     async def post(
-        self, user: UserId, scopes: frozenset[str], path: str, query: Query | None = None, *, json: JSON
+        self,
+        user: UserId,
+        scopes: frozenset[str],
+        path: str,
+        query: Query | None = None,
+        *,
+        json: JSON,
+        account: str | None = None,
     ) -> dict[str, Any]:
         """Have something done. Never asked again after a lost answer: only the caller knows what that would mean."""
-        return await self._ask(user, scopes, _Request(_with(path, query), _encoded(json)))
+        return await self._ask(user, scopes, _Request(_with(path, query), _encoded(json)), account)
 
-    async def _ask(self, user: UserId, scopes: frozenset[str], request: _Request) -> dict[str, Any]:
-        token = await self._tokens.token(user, scopes)
+    async def _ask(
+        self, user: UserId, scopes: frozenset[str], request: _Request, account: str | None
+    ) -> dict[str, Any]:
+        token = await self._tokens.token(user, scopes, account=account)
         until = time.monotonic() + MAX_SECONDS
         is_renewed = False
         tries = 0
@@ -84,7 +101,7 @@ class GoogleApi:
                 answer = await self._send(request, token, until)
                 if answer.status == 401 and not is_renewed:
                     is_renewed = True
-                    token = await self._tokens.renewed(user, scopes, token)
+                    token = await self._tokens.renewed(user, scopes, token, account=account)
                     continue
                 return self._judged(answer, scopes, token)
             except _Slow as slow:

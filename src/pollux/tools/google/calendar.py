@@ -1,6 +1,7 @@
 """Create an event exactly once: its id is ours, made of the action's key, and Calendar takes each id only once.
 
 Deleted events keep their id, so that this holds as well when somebody deletes the event before a second attempt.
+Each account has a calendar of its own, so the account is noted first, and every later attempt keeps to it.
 """
 
 import asyncio
@@ -57,12 +58,16 @@ class CalendarEventCreate:
 
     async def run(self, context: ToolContext, args: Args) -> Any:
         """Create the event, or find that an earlier attempt has."""
+        account = await personal.account_of(self._accounts, context)
+        if context.noted is None and account is not None:
+            await context.note({"account": account})
         wanted = event.resource(args, id=event_id(context.key))
         query = {"sendUpdates": str(args["notify"])}
         lost: list[Lost] = []
         for delay in INSERT_DELAYS if context.attempt == 1 else AGAIN_DELAYS:
             try:
-                return _result(await self._api.post(context.user, CALENDAR, EVENTS, query, json=wanted))
+                created = await self._api.post(context.user, CALENDAR, EVENTS, query, json=wanted, account=account)
+                return _result(created)
             except Lost as problem:
                 lost.append(problem)
             except (Refused, ToolExecutionError, AuthError) as no:
@@ -70,26 +75,26 @@ class CalendarEventCreate:
                 if not lost and context.attempt == 1 and not _is_taken(no):
                     raise said from None
                 # It speaks of this request alone: an earlier one may have created the event.
-                return await self._existing(context, wanted, otherwise=said)
+                return await self._existing(context, wanted, account, otherwise=said)
             # Asking again is harmless: the id is taken if the lost request had its effect.
             await self._pause(delay)
         said = ToolExecutionError(f"Google Calendar could not be reached: {lost[-1]}. Nothing was created")
         if not all(problem.ended for problem in lost):
             said = _unknown(context, "Google Calendar gave no answer in time, and it is not there so far")
-        return await self._existing(context, wanted, otherwise=said)
+        return await self._existing(context, wanted, account, otherwise=said)
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
         """Never asked: a second attempt is harmless."""
         return Reconciled("unknown")
 
     async def _existing(
-        self, context: ToolContext, wanted: dict[str, Any], *, otherwise: PolluxError
+        self, context: ToolContext, wanted: dict[str, Any], account: str | None, *, otherwise: PolluxError
     ) -> dict[str, Any]:
         """The event of our id. Raises `otherwise` where there is none, and ToolExecutionError where nobody can say."""
         try:
             for delay in LOOK_DELAYS:
                 await self._pause(delay)
-                found = await self._look(context, wanted["id"])
+                found = await self._look(context, wanted["id"], account)
                 if found is not None:
                     break
             else:
@@ -100,9 +105,9 @@ class CalendarEventCreate:
             raise _unknown(context, f"Google Calendar could not be asked ({problem})") from problem
         return _checked(found, wanted)
 
-    async def _look(self, context: ToolContext, id: str) -> dict[str, Any] | None:
+    async def _look(self, context: ToolContext, id: str, account: str | None) -> dict[str, Any] | None:
         try:
-            return await self._api.get(context.user, CALENDAR, f"{EVENTS}/{id}")
+            return await self._api.get(context.user, CALENDAR, f"{EVENTS}/{id}", account=account)
         except Refused as refused:
             if refused.status == 410:
                 return {"id": id, "status": "cancelled"}

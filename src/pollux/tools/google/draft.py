@@ -28,9 +28,10 @@ class Draft:
     id: str
     message: str
     made_at: float = 0.0
+    account: str | None = None
 
     def as_note(self) -> JSON:
-        return {"draft": self.id, "message": self.message, "at": self.made_at}
+        return {"draft": self.id, "message": self.message, "at": self.made_at, "account": self.account}
 
 
 def noted(note: JSON) -> Draft | None:
@@ -38,7 +39,7 @@ def noted(note: JSON) -> Draft | None:
     if not isinstance(note, dict):
         return None
     found = cast("dict[str, Any]", note)
-    return Draft(str(found["draft"]), str(found.get("message", "")), float(found.get("at", 0.0)))
+    return Draft(str(found["draft"]), str(found.get("message", "")), float(found.get("at", 0.0)), found.get("account"))
 
 
 def mark_of(key: str) -> str:

@@ -82,15 +82,14 @@ class GmailSend:
 
     async def run(self, context: ToolContext, args: Args) -> Any:
         """Send the mail, or what an earlier attempt left of it."""
-        sending = _Sending(Mailbox(self._api, context.user), context, args, self._pause, self._now)
-        return _result(await sending.run(), args)
+        return _result(await (await self._sending(context, args)).run(), args)
 
     async def reconcile(self, context: ToolContext, args: Args) -> Reconciled:
         """Look whether an interrupted attempt had sent the mail."""
         draft = noted(context.noted)
         if draft is None:
             return Reconciled("not_done")
-        looking = _Sending(Mailbox(self._api, context.user), context, args, self._pause, self._now)
+        looking = await self._sending(context, args)
         try:
             async with asyncio.timeout(LOOK_SECONDS):
                 if await self._patiently(lambda: looking.is_there(draft)):
@@ -101,6 +100,10 @@ class GmailSend:
         except (PolluxError, Lost, Refused) as problem:
             said = str(problem) if _is_unknown(problem) else _unknown(context, draft, str(problem))
             return Reconciled("unknown", detail=said)
+
+    async def _sending(self, context: ToolContext, args: Args) -> "_Sending":
+        account = await personal.account_of(self._accounts, context)
+        return _Sending(self._api, account, context, args, self._pause, self._now)
 
     async def _patiently(self, look: Callable[[], Awaitable[bool]]) -> bool:
         """A machine that starts again may be up before its network is: that is no reason to ask a person."""
@@ -125,8 +128,17 @@ class Changed(ToolExecutionError):
 class _Sending:
     """One attempt at one mail."""
 
-    def __init__(self, box: Mailbox, context: ToolContext, args: Args, pause: Pause, now: Callable[[], float]) -> None:
-        self._box = box
+    def __init__(
+        self,
+        api: GoogleApi,
+        account: str | None,
+        context: ToolContext,
+        args: Args,
+        pause: Pause,
+        now: Callable[[], float],
+    ) -> None:
+        self._box = Mailbox(api, context.user, account=account)
+        self._account = account
         self._context = context
         self._args = args
         self._pause = pause
@@ -173,7 +185,7 @@ class _Sending:
             raise ToolExecutionError(f"Gmail refused the mail: {refused}. Nothing was sent") from None
         except Lost as lost:
             raise ToolExecutionError(f"Gmail could not be reached: {lost}. Nothing was sent") from None
-        return Draft(held.id, held.message, self._now())
+        return Draft(held.id, held.message, self._now(), self._account)
 
     async def _left_over(self) -> Held | None:
         """The draft that an earlier attempt made and could not note."""

@@ -56,11 +56,12 @@ class Held:
 
 
 class Mailbox:
-    """The mailbox of one user. Every method raises what GoogleApi raises."""
+    """The mailbox of one user, in this account if one is named. Every method raises what GoogleApi raises."""
 
-    def __init__(self, api: GoogleApi, user: UserId) -> None:
+    def __init__(self, api: GoogleApi, user: UserId, *, account: str | None = None) -> None:
         self._api = api
         self._user = user
+        self._account = account
         self._not_ours: set[str] = set()
         """Sent mails whose mark was read already: a mail never changes, so that a second look need not ask again."""
 
@@ -142,10 +143,10 @@ class Mailbox:
         return {"In-Reply-To": last[0], "References": " ".join([*before[-MAX_REFERENCES:], *last])}
 
     async def _get(self, path: str, query: Query) -> dict[str, Any]:
-        return await self._api.get(self._user, GMAIL, ROOT + path, query)
+        return await self._api.get(self._user, GMAIL, ROOT + path, query, account=self._account)
 
     async def _post(self, path: str, body: JSON) -> dict[str, Any]:
-        return await self._api.post(self._user, GMAIL, ROOT + path, json=body)
+        return await self._api.post(self._user, GMAIL, ROOT + path, json=body, account=self._account)
 
     async def _found(self, path: str, query: Query) -> dict[str, Any] | None:
         try:

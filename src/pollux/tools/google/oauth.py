@@ -161,20 +161,25 @@ class GoogleOAuth:
         missing = _lacking(consent.scopes, connection.scopes)
         return Finished(consent.user, connection.email, connection.scopes, missing)
 
-    async def token(self, user: UserId, scopes: frozenset[str]) -> Secret:
-        """An access token that has these scopes and will not end within a minute. Raises AuthError."""
+    async def token(self, user: UserId, scopes: frozenset[str], *, account: str | None = None) -> Secret:
+        """An access token that has these scopes and will not end within a minute. Raises AuthError.
+
+        With an `account`, only of that one: what began with one account must not go on with another.
+        """
         try:
-            held = self._usable(await self._connections.get(user), scopes)
+            held = self._usable(await self._connections.get(user), scopes, account)
             if not self._renewals.is_fresh(held):
-                held = self._usable(await self._renewals.renewed(user), scopes)
+                held = self._usable(await self._renewals.renewed(user), scopes, account)
         except SealError as problem:
             raise AuthError(str(problem), connect_url=self._connect_url(scopes)) from None
         return held.access_token
 
-    async def renewed(self, user: UserId, scopes: frozenset[str], stale: Secret) -> Secret:
+    async def renewed(
+        self, user: UserId, scopes: frozenset[str], stale: Secret, *, account: str | None = None
+    ) -> Secret:
         """A newer token than this, which Google has refused. Raises AuthError if there is none to be had."""
         try:
-            return self._usable(await self._renewals.renewed(user, stale=stale), scopes).access_token
+            return self._usable(await self._renewals.renewed(user, stale=stale), scopes, account).access_token
         except SealError as problem:
             raise AuthError(str(problem), connect_url=self._connect_url(scopes)) from None
 
@@ -244,9 +249,15 @@ class GoogleOAuth:
             return None
         return held.refresh_token if held is not None and granted.email and held.email == granted.email else None
 
-    def _usable(self, connection: Connection | None, scopes: frozenset[str]) -> Connection:
+    def _usable(self, connection: Connection | None, scopes: frozenset[str], account: str | None) -> Connection:
         if connection is None:
             raise AuthError("no Google account is connected. Connect one", connect_url=self._connect_url(scopes))
+        if account is not None and connection.email != account:
+            raise AuthError(
+                f"the action began with the Google account {account},"
+                f" but {connection.email or 'one without an address'} is connected now",
+                connect_url=self._connect_url(scopes),
+            )
         missing = _lacking(scopes, connection.scopes)
         if missing:
             raise AuthError(

@@ -1,9 +1,15 @@
-"""Whose tools these are: those of users who have connected an account, with the scopes that a tool needs."""
+"""Whose tools these are: those of users who have connected an account, with the scopes that a tool needs.
 
-from typing import Protocol
+An action keeps to the account that it began with. The user may connect another one at any time; looked up there, what
+was done would seem undone, and would be done again.
+"""
+
+from typing import Protocol, cast
 
 from pollux.core.errors import AuthError
 from pollux.core.ids import UserId
+from pollux.core.messages import JSON
+from pollux.core.tools import ToolContext
 
 
 class Standing(Protocol):
@@ -11,6 +17,11 @@ class Standing(Protocol):
 
     @property
     def connected(self) -> bool: ...
+
+    @property
+    def email(self) -> str | None:
+        """The account's address, where Google has told it."""
+        ...
 
     @property
     def scopes(self) -> frozenset[str]: ...
@@ -42,3 +53,15 @@ async def admit(accounts: Accounts, user: UserId, scopes: frozenset[str]) -> Non
         named = ", ".join(sorted(scope.rpartition("/")[2] for scope in missing))
         said = f"the connected Google account does not grant {named}. Connect it again and agree to that"
     raise AuthError(said, connect_url=accounts.refusal(missing).connect_url)
+
+
+async def account_of(accounts: Accounts, context: ToolContext) -> str | None:
+    """The account that an action keeps to: `account` in its note, or the connected one as long as nothing is noted.
+
+    None means any account: its address is not known, or an older version made the note.
+    """
+    note = context.noted
+    if isinstance(note, dict):
+        account = cast("dict[str, JSON]", note).get("account")
+        return account if isinstance(account, str) else None
+    return (await accounts.status(context.user)).email

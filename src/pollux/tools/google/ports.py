@@ -40,11 +40,16 @@ class Http(Protocol):
 class Tokens(Protocol):
     """Access to one user's Google account."""
 
-    async def token(self, user: UserId, scopes: frozenset[str]) -> Secret:
-        """An access token that has these scopes. Raises AuthError, with where to connect, if there is none."""
+    async def token(self, user: UserId, scopes: frozenset[str], *, account: str | None = None) -> Secret:
+        """An access token that has these scopes, of this account if one is named.
+
+        Raises AuthError, with where to connect, if there is none.
+        """
         ...
 
-    async def renewed(self, user: UserId, scopes: frozenset[str], stale: Secret) -> Secret:
+    async def renewed(
+        self, user: UserId, scopes: frozenset[str], stale: Secret, *, account: str | None = None
+    ) -> Secret:
         """A newer one than this, which Google has refused. Raises AuthError if there is none to be had."""
         ...
 
