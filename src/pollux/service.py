@@ -269,10 +269,14 @@ async def _recover(engine: Engine) -> None:
     """What other processes left when they died is taken up soon."""
     while True:
         await asyncio.sleep(RECOVER_SECONDS)
+        if engine.is_draining:
+            return
         try:
             await engine.recover()
         except PolluxError as problem:
-            logger.warning("runs could not be looked for: %s", problem)
+            # One that was closed meanwhile has no store to look into.
+            if not engine.is_draining:
+                logger.warning("runs could not be looked for: %s", problem)
 
 
 def _witness(settings: Settings, store: Store, stack: AsyncExitStack) -> Witness:

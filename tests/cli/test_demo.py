@@ -197,7 +197,8 @@ async def test_a_signal_ends_it_without_a_word_and_nothing_is_left(tmp_path: Pat
 
 async def test_a_runbook_s_agent_that_waits_for_leave_does_not_outlive_it(tmp_path: Path):
     # A server that keeps its word gives it time to end: here a thousand seconds. In a demo nothing is kept.
-    patient = "import pollux.service; pollux.service.GRACE_SECONDS = 1000.0"
+    # It also looks for lost runs at every moment, and no longer once it has closed its store.
+    patient = "from pollux import service; service.GRACE_SECONDS, service.RECOVER_SECONDS = 1000.0, 0.02"
     program = [sys.executable, "-W", "error", "-c", f"{patient}; from pollux.cli import main; raise SystemExit(main())"]
     async with running(tmp_path, program=program) as demo:
         await demo.hears("you> ")
