@@ -129,6 +129,10 @@ FOLDERS: Final[dict[str, Hostile]] = {
     "a path without end": Hostile(put("pollux.toml", DENY + f'where = {{ path = "{"[*]" * 9_000}", equals = 1 }}\n')),
     "a key of a megabyte": Hostile(put("pollux.toml", "a" + ".a" * 500_000 + " = 1"), "more than 64 parts"),
     "a key of quoted parts": Hostile(put("pollux.toml", "['a'" + ' . "\\""' * 9_000 + "]"), "more than 64 parts"),
+    "a text of escaped quotes": Hostile(put("pollux.toml", DENY + 'reason = "' + '\\".' * 60_000 + '"\n')),
+    "a long key behind the end of a text": Hostile(
+        put("pollux.toml", 'x = {y = """\n""", ' + "a." * 50_000 + "a = 1}"), "more than 64 parts"
+    ),
     "tables in tables": Hostile(put("pollux.toml", "a = " + "{a = " * 50_000), "nested too deeply"),
     "a number of a megabyte": Hostile(put("pollux.toml", "a = " + "1" * 1_000_000), "not valid TOML"),
     "a hundred thousand keys": Hostile(put("pollux.toml", "".join(f"k{n}=1\n" for n in range(100_000)))),

@@ -22,9 +22,20 @@ MOST_FOLDERS: Final = 20_000
 FURTHEST: Final = 50
 """How many folders are looked into, and how many levels down."""
 
-_BARE: Final = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-_DOT: Final = r"[ \t]*+\.[ \t]*+"
-_LONG_KEY: Final = re.compile(rf"(?<![A-Za-z0-9_-]){_BARE}(?:{_DOT}{_BARE}){{{MOST_PARTS}}}")
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<text>\#[^\n]*+
+        | \"{3} (?: [^"\\] | \\. | "{1,2}(?!") )*+ (?: "{3,5} )?
+        | '{3} (?: [^'] | '{1,2}(?!') )*+ (?: '{3,5} )?
+    )
+    | (?P<part>[A-Za-z0-9_-]++ | "(?:[^"\\\n]|\\[^\n])*+"? | '[^'\n]*+'?)
+    | (?P<dot>\.)
+    | (?P<blank>[\ \t]++)
+    | [^\#"'.\ \tA-Za-z0-9_-]++
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""TOML as its own grammar cuts it. Each character is read once, and what is never closed is read to its end."""
 
 
 def read_file(path: Path, *, most: int) -> bytes | None:
@@ -58,13 +69,30 @@ def load_toml(text: str) -> dict[str, Any]:
     """The document as a table. Raises ValueError that says why not."""
     import tomllib
 
-    if found := _LONG_KEY.search(text):
-        line = text.count("\n", 0, found.start()) + 1
-        raise ValueError(f"a key has more than {MOST_PARTS} parts (at line {line})")
+    _require_short_keys(text)
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _require_short_keys(text: str) -> None:
+    if text.count(".") < MOST_PARTS:
+        return
+    parts, is_joined = 0, False
+    for token in _TOKEN.finditer(text):
+        match token.lastgroup:
+            case "part":
+                parts, is_joined = (parts + 1 if is_joined else 1), False
+            case "dot":
+                is_joined = parts > 0
+            case "blank":
+                pass
+            case _:
+                parts, is_joined = 0, False
+        if parts > MOST_PARTS:
+            line = text.count("\n", 0, token.start()) + 1
+            raise ValueError(f"a key has more than {MOST_PARTS} parts (at line {line})")
 
 
 def load_yaml(text: str, *, loader: Any) -> object:
