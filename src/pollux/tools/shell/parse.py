@@ -103,6 +103,8 @@ def _seen(text: str) -> tuple[tuple[Words, ...], bool, bool]:
     readings = [_read(each) for each in dict.fromkeys((joined, text))]
     commands = tuple(command for found, _, _ in readings for command in found)
     is_computed = any(computed for _, _, computed in readings) or _COMMENT_CONTINUED.search(text) is not None
+    # What a backslash between backquotes stands for is read once more before it is run.
+    is_computed = is_computed or "\\" in joined[joined.find("`") + 1 : max(joined.rfind("`"), 0)]
     return commands, all(is_whole for _, is_whole, _ in readings), is_computed
 
 

@@ -167,6 +167,18 @@ RELAYS = {
 }
 """Run a command too, but not only the words that stand there: a shell reads them again, or others are added."""
 
+COMMAND_OPTIONS = {
+    "bunx": "c",
+    "env": "S",
+    "flock": "c",
+    "npx": "c",
+    "pnpx": "c",
+    "runuser": "c",
+    "script": "c",
+    "su": "c",
+}
+"""Launchers with an option that takes a command, also behind it in one word: its letter. Long options may all be it."""
+
 SHELLS = _set("ash bash csh dash elvish es fish ksh mksh nu oksh osh pdksh rbash rc rksh sh tcsh xonsh yash zsh")
 
 INTERPRETERS = dict.fromkeys(SHELLS, _set("-e -u -x -eu -ex -eux -n -v")) | {
