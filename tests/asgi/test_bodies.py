@@ -15,7 +15,7 @@ from msgspec import Struct
 from starlette.types import Message, Receive
 from tests.http.junk import BODIES, VALUES, nested
 
-from pollux.asgi.bodies import DEEPEST, LARGEST_BODY, MOST_VALUES, fields_of, parsed, read_body, shaped
+from pollux.asgi.bodies import DEEPEST, LARGEST_BODY, LARGEST_FIELDS, MOST_VALUES, fields_of, parsed, read_body, shaped
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import ValidationError
 
@@ -199,3 +199,10 @@ async def test_a_client_that_leaves_in_the_middle_is_no_body():
     with pytest.raises(HttpError) as caught:
         await read_body(said(*body_of([b"{"])[:1], {"type": "http.disconnect"}), "9")
     assert (caught.value.status, caught.value.code) == (400, "disconnected")
+
+
+def test_a_form_or_query_that_would_take_long_to_decode_is_refused_before_it_is_read():
+    decoded = "%41" * (LARGEST_FIELDS // 3 - 3)
+    assert fields_of(b"name=" + decoded.encode(), Shape, what="the form").name == "A" * (len(decoded) // 3)
+    with pytest.raises(ValidationError, match="at most 16,384 bytes"):
+        fields_of(b"name=" + b"%41" * LARGEST_FIELDS, Shape, what="the form")

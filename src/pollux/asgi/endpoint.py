@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from pollux.asgi.bodies import LARGEST_BODY, encoded, fields_of, gone, parsed_aside, read_body, shaped
+from pollux.asgi.bodies import LARGEST_BODY, LARGEST_FIELDS, encoded, fields_of, gone, parsed_aside, read_body, shaped
 from pollux.asgi.door import ORIGIN, identity_of, origin_of
 from pollux.asgi.errors import HttpError
 from pollux.core.frozen import frozen
@@ -150,7 +150,8 @@ async def _read(endpoint: Endpoint, scope: Scope, receive: Receive) -> Call:
 async def _read_body(endpoint: Endpoint, headers: Headers, receive: Receive) -> Any:
     is_coming = headers.get("expect", "").lower() != "100-continue"
     declared = headers.get("content-length", "")
-    body = await read_body(receive, declared, largest=endpoint.largest, is_coming=is_coming)
+    largest = min(endpoint.largest, LARGEST_FIELDS) if endpoint.form else endpoint.largest
+    body = await read_body(receive, declared, largest=largest, is_coming=is_coming)
     # Whatever it is called: `curl -d` says it is a form. A cookie's request is proved by its CSRF header.
     if endpoint.body is None:
         return None

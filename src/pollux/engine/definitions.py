@@ -39,6 +39,8 @@ def definition_hash(tool: Tool) -> str:
         "repeat": spec.repeat,
         "code": [list(_fingerprint(function)) for function in functions_of(tool)],
     }
+    if place := getattr(tool, "place", ""):
+        definition["place"] = place
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
 

@@ -36,6 +36,7 @@ class FunctionTool:
         subjects: Callable[[Args], frozenset[str]] = _nobody,
         preview: Callable[[Args], str] | None = None,
         reconcile: Callable[[ToolContext, Args], Awaitable[Reconciled]] = _cannot_tell,
+        place: str = "",
     ) -> None:
         self.spec = spec
         self._execute = execute
@@ -43,6 +44,8 @@ class FunctionTool:
         self._subjects = subjects
         self._preview = preview
         self._reconcile = reconcile
+        self.place = place
+        """The folder that it works in. Its arguments mean something else in another one: there it is another tool."""
 
     def prepare(self, args: Args) -> Args:
         return self._prepare(args)

@@ -39,7 +39,7 @@ def _read_file(root: Root) -> Tool:
             raise ToolError("there is no file at this path. list_directory or glob show what there is")
         return {"content": decoded(content)}
 
-    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject)
+    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject, place=str(root.path))
 
 
 def _list_directory(root: Root) -> Tool:
@@ -53,7 +53,7 @@ def _list_directory(root: Root) -> Tool:
         note = f"there are more than {MAX_LISTED:,} entries; find the others with glob" if entries[MAX_LISTED:] else ""
         return _noted({"entries": listed, "count": len(listed)}, note)
 
-    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject)
+    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject, place=str(root.path))
 
 
 def _glob(root: Root) -> Tool:
@@ -78,7 +78,7 @@ def _glob(root: Root) -> Tool:
         found = glob(root, str(args["pattern"]))
         return _noted({"paths": list(found.paths), "count": len(found.paths)}, found.note)
 
-    return FunctionTool(spec, run, prepare=prepare, subjects=subjects)
+    return FunctionTool(spec, run, prepare=prepare, subjects=subjects, place=str(root.path))
 
 
 def _search(root: Root) -> Tool:
@@ -93,7 +93,7 @@ def _search(root: Root) -> Tool:
         lines: list[JSON] = [{"path": match.path, "line": match.line, "text": match.text} for match in matches.found]
         return _noted({"matches": lines, "count": len(lines)}, matches.note)
 
-    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject)
+    return FunctionTool(spec, run, prepare=_settle(root.readable_names), subjects=_subject, place=str(root.path))
 
 
 def _write_file(root: Root) -> Tool:
@@ -133,7 +133,9 @@ def _write_file(root: Root) -> Tool:
         more = "\n…" if len(content) > MAX_SHOWN else ""
         return f"Write {len(encoded(content)):,} bytes to {args['path']}\n\n{content[:MAX_SHOWN]}{more}"
 
-    return FunctionTool(spec, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile)
+    return FunctionTool(
+        spec, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile, place=str(root.path)
+    )
 
 
 def _replace(root: Root) -> Tool:
@@ -170,7 +172,9 @@ def _replace(root: Root) -> Tool:
     def preview(args: Args) -> str:
         return f"Change {args['path']}\n\n{glance(str(args['old']), str(args['new']))}"
 
-    return FunctionTool(spec, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile)
+    return FunctionTool(
+        spec, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile, place=str(root.path)
+    )
 
 
 def _settle(names_of: Callable[[str], Names]) -> Callable[[Args], Args]:

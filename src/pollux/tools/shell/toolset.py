@@ -1,5 +1,6 @@
 """The tool `shell`: one command, asked about first unless a rule allows it."""
 
+import os
 from typing import Final
 
 from pollux.core.errors import ValidationError
@@ -44,6 +45,7 @@ def shell_tool(runner: Runner, *, timeout: float = TIMEOUT, network: bool = Fals
         prepare=_prepare,
         subjects=lambda args: subjects(str(args["command"]), is_installed=runner.is_installed),
         preview=lambda args: _preview(str(args["command"])),
+        place=os.path.realpath(runner.cwd),
     )
 
 
