@@ -41,7 +41,15 @@ class Control:
 
     def runner_at(self, path: Path, sandbox: Sandbox) -> Runner:
         """Runs commands there, with these places covered where there is a sandbox."""
-        return Runner(path, sandbox=sandbox, hidden=self.hidden, kept=self.kept, stores=self.stores)
+        return Runner(
+            path,
+            sandbox=sandbox,
+            hidden=self.hidden,
+            kept=self.kept,
+            stores=self.stores,
+            reserved=(*HIDDEN_HERE, *KEPT_HERE),
+            endings=RUNBOOKS,
+        )
 
     def root_at(self, path: Path) -> Root:
         """The folder as an agent's tools see it."""
@@ -53,7 +61,6 @@ def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) ->
     root = root.resolve()
     hidden = [settings.home, *_own_config(settings), *(root / name for name in HIDDEN_HERE)]
     kept = [*named, *_by_rights(settings), *(root / name for name in KEPT_HERE)]
-    kept += [place for name in ("config", "hooks") for place in root.glob(f".git/modules/*/{name}")]
     if settings.project_file is not None:
         kept.append(settings.project_file.path)
     if settings.config is not None:

@@ -1,6 +1,9 @@
 """An agent that may do everything rewrites what decides what it may do: its tools do not reach that."""
 
+import asyncio
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from tests.sdk.conftest import Bench
 from tests.tools.shell.boxes import require_bubblewrap
 
 from pollux import files, shell, skill_dir
+from pollux.control import HIDDEN_HERE, KEPT_HERE
 from pollux.testing import call, reply
 
 STORE = "notes.db"
@@ -153,3 +157,49 @@ async def test_a_command_in_the_sandbox_reaches_none_of_it(bench: Bench):
     # Nothing of the store was touched: the next agent opens it and finds the session.
     assert await results(bench, ("shell", {"command": "true"}), tools=(shell,)) != []
     assert not (bench.cwd / f"{STORE}-journal").exists() or not os.path.getsize(bench.cwd / f"{STORE}-journal")
+
+
+@pytest.mark.slow
+async def test_a_command_in_the_sandbox_makes_none_that_is_missing_and_leaves_nothing_behind(bench: Bench):
+    await require_bubblewrap()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd, check=True)
+    shutil.rmtree(bench.cwd / ".git/hooks")
+    before = {path for path in bench.cwd.rglob("*") if STORE not in path.name}
+    places = " ".join(each for each in (*HIDDEN_HERE, *KEPT_HERE) if each != ".git/config")
+    script = f"""
+        for each in {places}; do rm -rf $each; echo evil > $each; mkdir -p $each; echo evil > $each/settings.json; done
+        mv config gone; mv .git/info gone; mkdir -p config; echo evil > config/.gemini.yaml
+        git add -A skills sub; git status --short; echo reached > reached
+    """
+    async with asyncio.TaskGroup() as group:
+        running = [
+            group.create_task(results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required"))
+            for _ in range(2)
+        ]
+    said = str([each.result() for each in running])
+    assert not any(f" {name}\\n" in said for name in (".env", "pollux.toml", ".mcp.json", ".claude")), said
+    assert "adding files failed" not in said, said
+    assert (bench.cwd / "reached").exists()
+    there = {name for name in (*HIDDEN_HERE, *KEPT_HERE) if (bench.cwd / name).exists()}
+    assert there == {name for name in (*HIDDEN_HERE, *KEPT_HERE) if bench.cwd / name in before}
+    assert [
+        path
+        for path in bench.cwd.rglob("*")
+        if path.is_file() and b"evil" in path.read_bytes() and path.name[:5] != STORE[:5]
+    ] == []
+
+
+@pytest.mark.slow
+async def test_control_files_in_subfolders_are_out_of_reach_of_a_command_too(bench: Bench):
+    await require_bubblewrap()
+    (bench.cwd / "lib").mkdir()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd / "lib", check=True)
+    names = ("sub/.env", "sub/pollux.toml", "sub/deploy.atrb", "lib/.git/config", ".git/modules/a/b/config")
+    for name in names:
+        (bench.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (bench.cwd / name).write_text("# mine")
+    script = f"cat sub/.env; for each in {' '.join(names)}; do echo evil >> $each; rm -f $each; done; echo x > sub/fine"
+    found = await results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required")
+    assert "mine" not in str(found)
+    assert {name: (bench.cwd / name).read_text() for name in names} == dict.fromkeys(names, "# mine")
+    assert (bench.cwd / "sub/fine").exists()

@@ -39,11 +39,21 @@ class Runner:
         hidden: Sequence[Path] = (),
         kept: Sequence[Path] = (),
         stores: Sequence[Path] = (),
+        reserved: Sequence[str] = (),
+        endings: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.cwd = cwd
         self._sandbox: Sandbox = sandbox
-        self._box = partial(Box, cwd, hidden=tuple(hidden), kept=tuple(kept), stores=tuple(stores))
+        self._box = partial(
+            Box,
+            cwd,
+            hidden=tuple(hidden),
+            kept=tuple(kept),
+            stores=tuple(stores),
+            reserved=tuple(reserved),
+            endings=tuple(endings),
+        )
         self._environ = environ
 
     @property

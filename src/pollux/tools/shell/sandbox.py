@@ -10,16 +10,16 @@ loopback is where databases, metadata services and Pollux itself listen to whoev
 
 A command may write whatever is in the root, also what somebody runs later (Makefiles, scripts). `kept` places in it
 are read-only, and cannot be moved away with their folders; `hidden` ones cannot be read either. A place that does not
-exist cannot be kept from being made: bubblewrap would have to make it first, for everybody to see.
+exist is kept from being made where it is `reserved`, by an empty file that stands there meanwhile.
 """
 
 import errno
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import field
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +28,7 @@ from pollux.core.frozen import frozen
 from pollux.tools.shell.environment import installed_path
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
+from pollux.tools.shell.reserved import control_files, taken
 
 logger = logging.getLogger(__name__)
 
@@ -87,6 +88,10 @@ class Box:
     hidden: tuple[Path, ...] = ()
     stores: tuple[Path, ...] = ()
     """SQLite files: what lies beside one and begins with its name is hidden too, and so is a journal planted there."""
+    reserved: tuple[str, ...] = ()
+    """Names in the root that no command makes, where they are not there."""
+    endings: tuple[str, ...] = ()
+    """How names end that are kept wherever they are in the root, beside those that always are."""
 
 
 async def run_boxed(
@@ -122,7 +127,11 @@ async def run_boxed(
         env = {**env, "TMPDIR": "/tmp"}
     readable, writable = os.pipe()
     os.set_blocking(readable, False)
-    with os.fdopen(readable, "rb", buffering=0) as status, os.fdopen(writable, "wb", buffering=0) as told:
+    with (
+        os.fdopen(readable, "rb", buffering=0) as status,
+        os.fdopen(writable, "wb", buffering=0) as told,
+        _with_control_files(box) as box,
+    ):
         result = await run_process(
             [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
             cwd=cwd,
@@ -137,6 +146,19 @@ async def run_boxed(
         # Only of a program that it could start does it say how that ended.
         has_run = b'"exit-code"' in (status.read() or b"")
     return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
+
+
+@contextmanager
+def _with_control_files(box: Box) -> Generator[Box]:
+    """The box with the control files that are in its root, and those that nobody shall make there."""
+    if not box.writable or not box.reserved:
+        yield box
+        return
+    with taken(box.root, box.reserved) as places:
+        found = control_files(_real(box.root), endings=box.endings)
+        # What is hidden could be written for as long as it is hidden. These are empty: there is nothing to hide.
+        hidden = tuple(place for place in (*box.hidden, *found.hidden) if _real(place) not in places)
+        yield replace(box, kept=(*box.kept, *found.kept, *places), hidden=hidden)
 
 
 def _warn_once(why_not: str) -> None:
