@@ -37,3 +37,10 @@ async def test_arguments_that_do_not_fit_are_not_repeated(lab: Lab, args: dict[s
     assert (run.text, tool.ran, run.approvals) == ("Sorry.", [], ())
     assert CANARY not in told
     assert len(told) < 1_000
+
+
+async def test_millions_of_values_are_refused_for_their_number_before_anything_is_done_with_each(lab: Lab):
+    tool = mail()
+    engine = await lab.engine(call("send_mail", {"to": [0] * 2_000_000}), reply("Sorry."), tools=[tool])
+    assert ((await answer(engine)).text, tool.ran) == ("Sorry.", [])
+    assert "more than 20,000 values" in sent(lab.model)[-1]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pollux.core.canonical import LARGEST_CALL, LONGEST_TEXT, require_bounded
+from pollux.core.canonical import LARGEST_CALL, LONGEST_EVER, LONGEST_TEXT, MOST_VALUES, require_bounded, require_few
 from pollux.core.errors import ValidationError
 
 LONG = "x" * (LONGEST_TEXT + 1)
@@ -56,3 +56,12 @@ def test_what_no_call_may_carry(args: Any, schema: Any, said: str):
         require_bounded(args, schema)
     assert str(refused.value).startswith(said)
     assert len(str(refused.value)) < 200
+
+
+def test_how_many_values_a_call_may_hold_is_known_before_they_are_gone_through():
+    assert require_few({"a": [0] * (MOST_VALUES - 2)}) == MOST_VALUES
+    for args in ({"a": [0] * MOST_VALUES}, {"a": [[0]] * 10_000}, {str(n): {} for n in range(MOST_VALUES)}):
+        with pytest.raises(ValidationError, match="more than 20,000 values"):
+            require_few(args)
+    with pytest.raises(ValidationError, match="a text of more than"):
+        require_few({"a": ["x" * (LONGEST_EVER + 1)]})

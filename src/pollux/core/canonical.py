@@ -33,6 +33,10 @@ LONGEST_TEXT: Final = 64 << 10
 LARGEST_CALL: Final = 1 << 20
 """Characters of all texts and names together, without those that the schema gives a length, and one for every value."""
 
+MOST_VALUES: Final = 20_000
+LONGEST_EVER: Final = 16 << 20
+"""Characters of one text, whatever the schema says."""
+
 Schema = Mapping[str, JSON]
 _NO_SCHEMA: Final[Schema] = {}
 
@@ -231,6 +235,31 @@ def _layout(digits: str, exponent: int) -> str:
 
 
 # How much a call may carry.
+
+
+def require_few(args: Mapping[str, JSON], *, most: int = MOST_VALUES) -> int:
+    """How many values there are. Raises ValidationError for more, and for text that is longer than any call may be.
+
+    Looked at before anything else is done with arguments: each further step takes time for every value.
+    """
+    waiting: list[JSON] = [cast("JSON", args)]
+    count = 0
+    while waiting:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, str) and len(value) > LONGEST_EVER:
+            raise ValidationError(f"the arguments hold a text of more than {LONGEST_EVER:,} characters; send less")
+        if isinstance(value, dict):
+            inner = cast("dict[str, JSON]", value).values()
+        elif isinstance(value, list):
+            inner = cast("list[JSON]", value)
+        else:
+            continue
+        # Before they are gone through, since they may be millions.
+        if count + len(inner) + len(waiting) > most:
+            raise ValidationError(f"the arguments hold more than {most:,} values; give fewer")
+        waiting.extend(inner)
+    return count
 
 
 def require_bounded(args: Mapping[str, JSON], schema: Schema) -> None:

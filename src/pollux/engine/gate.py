@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import digest, normal, require_bounded
+from pollux.core.canonical import digest, normal, require_bounded, require_few
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import AuthError, ValidationError
 from pollux.core.events import ActionDecided, ActionFailed, ActionStarted, CallRefused, Event, ModelCalled
@@ -478,6 +478,7 @@ class Toolbox(Mapping[str, Tool]):
             known = self._outside.get(name) or self._outside.setdefault(name, Outside.of(tool.spec.input_schema))
             checked = known.checked(cast("dict[str, JSON]", args))
         else:
+            require_few(cast("dict[str, JSON]", args))
             checked = cast("dict[str, JSON]", normal(args))
             require_bounded(checked, tool.spec.input_schema)
             if not self._validators[name].is_valid(checked):

@@ -16,7 +16,7 @@ from typing import Final, cast
 
 import jsonschema_rs
 
-from pollux.core.canonical import normal, require_bounded
+from pollux.core.canonical import normal, require_bounded, require_few
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
@@ -64,7 +64,7 @@ class Outside:
 
     def checked(self, args: dict[str, JSON]) -> dict[str, JSON]:
         """The arguments in canonical form. Raises ValidationError as `check` does, and beyond the bounds of a call."""
-        require_few(args)
+        require_few(args, most=MOST_VALUES)
         normalised = cast("dict[str, JSON]", normal(args))
         # A schema from outside widens none of them.
         require_bounded(normalised, {})
@@ -73,7 +73,7 @@ class Outside:
 
     def check(self, args: Mapping[str, JSON]) -> None:
         """Raises ValidationError for arguments that do not fit, or that are too many to look at."""
-        values = require_few(args)
+        values = require_few(args, most=MOST_VALUES)
         if self.cost * values > MOST_WORK:
             raise ValidationError("the arguments are too many for so large an inputSchema; give fewer")
         if self.validator.is_valid(args):
@@ -81,24 +81,6 @@ class Outside:
         if self.parts * values > MOST_TOLD:
             raise ValidationError("the arguments do not fit the tool's inputSchema")
         schemas.check(self.validator, cast("JSON", args))
-
-
-def require_few(args: Mapping[str, JSON]) -> int:
-    """How many values there are. Raises ValidationError where they are too many for a call of a tool from outside."""
-    waiting: list[JSON] = [cast("JSON", args)]
-    count = 0
-    while waiting:
-        value = waiting.pop()
-        inner: list[JSON] = []
-        if isinstance(value, Mapping):
-            inner = list(cast("Mapping[str, JSON]", value).values())
-        elif isinstance(value, list):
-            inner = cast("list[JSON]", value)
-        count += 1
-        if count + len(inner) + len(waiting) > MOST_VALUES:
-            raise ValidationError(f"the arguments hold more than {MOST_VALUES:,} values; give fewer")
-        waiting += inner
-    return count
 
 
 def _require_plain(schema: Mapping[str, JSON]) -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from pollux.core.canonical import normal
+from pollux.core.canonical import normal, require_few
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, RunId, ThreadId, UserId
@@ -143,6 +143,8 @@ class ActionRegistry:
         try:
             if not isinstance(input, dict):
                 raise ValidationError(f"expected an object, found {type(input).__name__}")
+            # Anybody may call an action of a page: each step below takes time for every value.
+            require_few(cast("Args", input))
             args = cast("Args", normal(cast("JSON", input)))
             if name not in self._metadata:
                 return handler.prepare(args)
