@@ -19,6 +19,16 @@ SECRETS: list[tuple[str, dict[str, Any], dict[str, JSON]]] = [
     ("focus-x", {"p1": {"type": "string", "description": "The visitor's password", "private": False}}, {"p1": "x"}),
     ("click-e7", {"coordinate": TEXT, "how": TEXT}, {"coordinate": "login > f3", "how": "hunter2"}),
     ("fill-p\N{CYRILLIC SMALL LETTER A}ssword", {"value": TEXT}, {"value": "hunter2"}),
+    ("enter-1", {"element": TEXT, "text": TEXT}, {"element": "login > f3", "text": "hunter2"}),
+    ("enter-2", {"uid": TEXT, "value": TEXT}, {"uid": "f3", "value": "hunter2"}),
+    ("enter-3", {"css": TEXT, "value": TEXT}, {"css": "form.login>input#f3", "value": "hunter2"}),
+    ("enter-4", {"element": TEXT, "text": TEXT}, {"element": "password", "text": "hunter2"}),
+    ("enter-5", {"ref": {}, "value": TEXT}, {"ref": 7, "value": "hunter2"}),
+    ("enter-6", {"at": {}, "value": TEXT}, {"at": "7", "value": "hunter2"}),
+    ("enter-7", {"at": {}, "value": TEXT}, {"at": ["login", 7.0], "value": "hunter2"}),
+    ("set-1", {"v": {"type": "array", "prefixItems": [{"format": "password"}]}}, {"v": ["hunter2"]}),
+    ("set-2", {"v": {"type": "array", "items": {"format": "password"}}}, {"v": ["hunter2"]}),
+    ("set-3", {"v": {"additionalProperties": {"format": "password"}}}, {"v": {"a": "hunter2"}}),
     ("enter the password", {"value": TEXT}, {"value": "hunter2"}),
     ("set-\N{CYRILLIC SMALL LETTER PE}ароль", {"value": TEXT}, {"value": "hunter2"}),
 ]
@@ -31,7 +41,12 @@ async def test_a_secret_is_put_in_only_when_the_visitor_agrees(
     async with page_site(tmp_path, ScriptedProvider(_call(args))) as site:
         page = await site.page()
         page.tools = [{**CLICK, "name": name, "inputSchema": {"type": "object", "properties": properties}}]
-        page.state = {"fields": [{"coordinate": ["login", "f3"], "type": "password"}]}
+        page.state = {
+            "fields": [
+                {"coordinate": ["login", "f3"], "refName": "f3", "type": "password"},
+                {"ref": 7, "private": True},
+            ]
+        }
         told = await page.say("sign me in")
         assert (told["type"], told["calls"]) == ("approval-required", [])
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, repeat
+from math import isfinite
 from typing import Final, cast
 
 from pollux.core.canonical import canonical
@@ -22,12 +24,18 @@ EVERYTHING: Final = "*"
 
 _REFERENCES: Final = ("coordinate", "ref", "refName", "name", "id", "key", "field", "label", "selector", "target")
 """By which arguments say what they act upon; also deep inside, where a tool fills in a whole form."""
+_NAMING: Final = (*_REFERENCES, "element", "control", "uid", "input", "locator", "xpath", "css", "node", "path")
+"""By which they may say it, too: what is called a password there is one."""
+_CONTENTS: Final = ("text", "value", "content")
 _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
 """Tools that put nothing into a field, as long as their arguments only say where."""
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
 _SECRET_FORMATS: Final = ("password", "one-time-code")
 _NONE: Final[Mapping[str, JSON]] = {}
 _BETWEEN: Final = re.compile(r"[/,>]")
+_BETWEEN_WORDS: Final = re.compile(r"[^\w-]+")
+LONGEST_NUMBER: Final = 30
+"""Characters of a reference that may be a number."""
 
 
 @frozen
@@ -69,13 +77,14 @@ class OnPage:
         semantic = _SEMANTIC.fullmatch(name)
         if (semantic and names_secret(semantic[1])) or (puts_in and self._is_secret(self.spec.name)):
             return True
-        return any(self._refers_private(members) for members in _objects(args)) or any(
-            reference_of(item) in self.private for item in _items(args)
-        )
+        return any(self._names_private(members) for members in _objects(args)) or self._refers_private(args)
 
-    def _refers_private(self, members: dict[str, JSON]) -> bool:
-        references = list(_texts([members[key] for key in _REFERENCES if key in members]))
-        return any(map(self._is_secret, references)) or any(reference_of(name) in self.private for name in members)
+    def _names_private(self, members: dict[str, JSON]) -> bool:
+        return any(map(self._is_secret, _texts([members[key] for key in _NAMING if key in members])))
+
+    def _refers_private(self, args: JSON) -> bool:
+        """Whether anything in the arguments, under whatever name, is the reference of a private control."""
+        return bool(self.private) and any(not self.private.isdisjoint(_spellings(each)) for each in _scalars(args))
 
     def _is_secret(self, name: str) -> bool:
         return reference_of(name) in self.private or names_secret(name)
@@ -90,15 +99,21 @@ def _names_secrets(value: JSON | Mapping[str, JSON], schema: object) -> bool:
     """Whether something is given that is secret by its name, or by what the tool's schema says of it."""
     about = _members(schema)
     if isinstance(value, Mapping):
-        inner = _members(about.get("properties"))
+        inner, others = _members(about.get("properties")), about.get("additionalProperties")
         return any(
-            _is_given(member)
-            and (names_secret(name) or _is_secret_by(inner.get(name)) or _names_secrets(member, inner.get(name)))
+            (_is_given(member) and names_secret(name)) or _is_secret(member, inner.get(name, others))
             for name, member in cast("Mapping[str, JSON]", value).items()
         )
     if isinstance(value, list):
-        return any(_names_secrets(item, about.get("items")) for item in cast("list[JSON]", value))
+        others = about.get("items")
+        first = [cast("list[JSON]", each) for each in (about.get("prefixItems"), others) if isinstance(each, list)]
+        schemas = chain(*first[:1], repeat(others))
+        return any(_is_secret(item, schema) for item, schema in zip(cast("list[JSON]", value), schemas, strict=False))
     return False
+
+
+def _is_secret(value: JSON, schema: object) -> bool:
+    return (_is_given(value) and _is_secret_by(schema)) or _names_secrets(value, schema)
 
 
 def _members(value: object) -> Mapping[str, JSON]:
@@ -125,23 +140,50 @@ def _objects(value: JSON) -> Iterator[dict[str, JSON]]:
         yield from _objects(item)
 
 
-def _items(value: JSON) -> Iterator[str]:
-    """Texts in lists: pairs of a reference and a value have no names."""
-    inner = list(cast("dict[str, JSON]", value).values()) if isinstance(value, dict) else value
-    for item in cast("list[JSON]", inner) if isinstance(inner, list) else ():
-        if isinstance(item, str) and isinstance(value, list):
-            yield item
-        else:
-            yield from _items(item)
+def _scalars(value: JSON) -> Iterator[JSON]:
+    """Every text and number, and every path of texts; the names of members, too. Not what is put in somewhere else."""
+    if isinstance(value, dict):
+        members = cast("dict[str, JSON]", value)
+        says_where = any(name in _NAMING for name in members)
+        for name, member in members.items():
+            yield name
+            if not (says_where and name in _CONTENTS and isinstance(member, str)):
+                yield from _scalars(member)
+    elif isinstance(value, list):
+        items = cast("list[JSON]", value)
+        if all(isinstance(item, str | int | float) for item in items):
+            yield items
+        for item in items:
+            yield from _scalars(item)
+    elif value is not None:
+        yield value
+
+
+def _spellings(value: JSON) -> Iterator[str]:
+    """The references that this may be to a page: all of it, its last step, and the words of a selector."""
+    whole = reference_of(value)
+    yield whole
+    yield whole.rpartition("/")[2]
+    if isinstance(value, str) and not re.search(r"\s", value):
+        yield from filter(None, _BETWEEN_WORDS.split(whole))
 
 
 def reference_of(value: JSON) -> str:
-    """A reference as one text, in whatever form it came: a name, a path of names, a path as text."""
+    """A reference as one text, in whatever form it came: a name, a number, a path of names, a path as text."""
     if isinstance(value, str) and value.startswith("["):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    whole = "/".join(step for step in _listed(value) if isinstance(step, str))
+    whole = "/".join(_step(step) for step in _listed(value) if isinstance(step, str | int | float))
     return "/".join(step.strip() for step in _BETWEEN.split(whole)).casefold()
+
+
+def _step(value: str | float) -> str:
+    """A page may compare loosely: 1, 1.0, "1" and true can be one reference."""
+    try:
+        number = float(value) if len(str(value)) <= LONGEST_NUMBER else None
+    except (OverflowError, ValueError):
+        number = None
+    return str(value) if number is None or not isfinite(number) else f"{number:g}"
 
 
 def _texts(references: list[JSON]) -> Iterator[str]:
