@@ -57,16 +57,19 @@ async def test_a_users_token_that_does_not_count_opens_nothing(tmp_path: Path, i
 
 
 async def test_a_page_of_somebody_reaches_none_of_what_they_do_elsewhere(tmp_path: Path, issuer: Issuer):
-    model = ScriptedProvider(call("send_mail", TO_BOB))
+    model = ScriptedProvider(*[call("send_mail", TO_BOB)] * 2)
     async with page_site(tmp_path, model, tools=[mail()], jwt=issuer.verifier()) as site:
-        async with site.http.post(site.url + "/api/agent/run", json={"prompt": "write"}, headers=ADA) as response:
-            elsewhere = await response.json()
+        for _ in range(2):
+            async with site.http.post(site.url + "/api/agent/run", json={"prompt": "write"}, headers=ADA) as response:
+                elsewhere = await response.json()
         page = await site.page()
         _, told = await page.post("/api/page/session", {"userToken": issuer.token()})
         page.token = told["token"]
         headers = {"Authorization": f"Bearer {page.token}"}
         async with site.http.get(site.url + "/api/agent/approvals/pending", headers=headers) as response:
             assert (await response.json())["items"] == []
+        async with site.http.get(f"{site.url}/api/agent/approvals/pending?limit=1", headers=headers) as response:
+            assert await response.json() == {"ok": True, "items": [], "next": None}
         answer = {"approvalId": elsewhere["approvals"][0]["id"], "decision": "approve_once"}
         assert (await page.post("/api/agent/approvals/resolve", answer))[0] == 404
         assert (await page.post(f"/api/agent/runs/{elsewhere['runId']}/cancel", {}))[0] == 404

@@ -6,6 +6,7 @@ from pollux.asgi.endpoint import Call
 from pollux.core.ids import RunId, ThreadId
 from pollux.engine.glance import Glance
 from pollux.engine.ports import RunRow
+from pollux.engine.queries import Question
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
 from pollux.http.views import pending_view, question_of, run_view
@@ -14,11 +15,18 @@ from pollux.http.views import pending_view, question_of, run_view
 async def pending(runtime: Runtime, call: Call) -> PendingPage:
     """What waits for this user, newest first."""
     limit: int = call.query.limit
-    found = await runtime.engine.queries.approvals(call.user, limit=limit + 1, before=call.query.before)
     visit = identity_of(call.scope).visit
-    reached = [question for question in found[:limit] if visit is None or visit.reaches(question.run)]
-    items = [pending_view(question.run, question.action) for question in reached]
-    return PendingPage(items=items, next=question_of(found[limit - 1].action).id if len(found) > limit else None)
+    found: list[Question] = []
+    before = call.query.before
+    while len(found) <= limit:
+        asked = await runtime.engine.queries.approvals(call.user, limit=limit + 1, before=before)
+        # What a page's token does not reach is not counted either: the id to go on after would tell of it.
+        found += [question for question in asked if visit is None or visit.reaches(question.run)]
+        if len(asked) <= limit:
+            break
+        before = question_of(asked[-1].action).id
+    items = [pending_view(question.run, question.action) for question in found[:limit]]
+    return PendingPage(items=items, next=items[-1].id if len(found) > limit else None)
 
 
 async def runs(runtime: Runtime, call: Call) -> RunPage:
