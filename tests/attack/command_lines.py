@@ -505,6 +505,7 @@ docker exec x X
 docker -H x ps
 docker compose up
 docker build .
+kubectl cluster-info dump --output-directory=x
 kubectl exec x X
 kubectl --kubeconfig=x get pods
 kubectl get pods --kubeconfig x

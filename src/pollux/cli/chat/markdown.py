@@ -30,13 +30,14 @@ _UNSETTLED = re.compile(r"[ \t]*(?:#{0,6}|>|[-*+_][-*+_ \t]*|`+[^`\n]*|~{1,2}|~{
 _SPECIAL = re.compile(r"[\\`*_~]")
 _OPENING = re.compile(r"`|(?<![\w*])\*{1,3}(?![\s*])|(?<![\w_])_(?![\s_])|~~?(?![\s~])|\\\Z")
 """What may yet turn out to mark something; seen from the end of what has come, everything may."""
+# A bound on each: a line of a hundred kilobytes may open one at every word.
 _SPANS: Final = (
-    (re.compile(r"(?P<tick>`+)(?!`)(?P<inner>[^\n]+?)(?<!`)(?P=tick)(?!`)"), CODE),
-    (re.compile(r"(?<!\w)\*{3}(?=[^\s*])(?P<inner>[^\n*]+)(?<=[^\s])\*{3}(?![\w*])"), BOLD + ITALIC),
-    (re.compile(r"(?<!\w)\*\*(?=[^\s*])(?P<inner>[^\n]+?)(?<=[^\s])\*\*(?![\w*])"), BOLD),
-    (re.compile(r"~~(?=[^\s~])(?P<inner>[^\n]+?)(?<=[^\s])~~(?!~)"), STRUCK),
-    (re.compile(r"(?<![\w*])\*(?=[^\s*])(?P<inner>[^\n*]+)(?<=[^\s])\*(?![\w*])"), ITALIC),
-    (re.compile(r"(?<![\w_])_(?=[^\s_])(?P<inner>[^\n_]+)(?<=[^\s])_(?![\w_])"), ITALIC),
+    (re.compile(r"(?P<tick>`+)(?!`)(?P<inner>[^\n]{1,1000}?)(?<!`)(?P=tick)(?!`)"), CODE),
+    (re.compile(r"(?<!\w)\*{3}(?=[^\s*])(?P<inner>[^\n*]{1,1000})(?<=[^\s])\*{3}(?![\w*])"), BOLD + ITALIC),
+    (re.compile(r"(?<!\w)\*\*(?=[^\s*])(?P<inner>[^\n]{1,1000}?)(?<=[^\s])\*\*(?![\w*])"), BOLD),
+    (re.compile(r"~~(?=[^\s~])(?P<inner>[^\n]{1,1000}?)(?<=[^\s])~~(?!~)"), STRUCK),
+    (re.compile(r"(?<![\w*])\*(?=[^\s*])(?P<inner>[^\n*]{1,1000})(?<=[^\s])\*(?![\w*])"), ITALIC),
+    (re.compile(r"(?<![\w_])_(?=[^\s_])(?P<inner>[^\n_]{1,1000})(?<=[^\s])_(?![\w_])"), ITALIC),
 )
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 

@@ -240,7 +240,10 @@ SUBCOMMANDS = {
     ),
     "kubectl": Subcommands(
         _set("api-resources api-versions cluster-info describe explain get logs top version"),
-        options=Options("s", _set("--cache-dir --kubeconfig --log-dir --log-file --profile-output --server --token")),
+        options=Options(
+            "s",
+            _set("--cache-dir --kubeconfig --log-dir --log-file --output-directory --profile-output --server --token"),
+        ),
     ),
     "openssl": Subcommands(_set("version")),
     "pip": Subcommands(
