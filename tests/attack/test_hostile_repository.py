@@ -13,11 +13,13 @@ from tests.sdk.conftest import Bench
 from pollux import shell
 from pollux.testing import call, reply
 from pollux.tools.shell.agent_shell import Runner
-from pollux.tools.shell.git import submodules
 
 pytestmark = pytest.mark.slow
 
-GIT = '[[rules]]\ndecision = "allow"\ncommands = ["git", "git add", "git commit", "git stash", "git fetch"]\n'
+GIT = """[[rules]]
+decision = "allow"
+commands = ["git", "git add", "git commit", "git stash", "git fetch", "git checkout", "git rm"]
+"""
 
 
 class Repository:
@@ -115,6 +117,89 @@ def filtered_submodule(repo: Repository, wish: str = "") -> None:
     repo.git("config", "diff.submodule", "diff")
 
 
+def wanted(repo: Repository) -> None:
+    filtered_submodule(repo, "\tignore = none\n")
+
+
+def committed(repo: Repository) -> None:
+    filtered_submodule(repo)
+    repo.git("commit", "-qm", "second")
+
+
+def only_in_the_index(repo: Repository) -> None:
+    wanted(repo)
+    (repo.path / ".gitmodules").unlink()
+
+
+def only_committed(repo: Repository) -> None:
+    wanted(repo)
+    repo.git("commit", "-qm", "second")
+    repo.git("rm", "-q", "--cached", ".gitmodules")
+    (repo.path / ".gitmodules").unlink()
+
+
+def only_on_another_branch(repo: Repository) -> None:
+    """There it is a submodule. Here its place holds files like any others."""
+    repo.git("checkout", "-qb", "other")
+    wanted(repo)
+    repo.git("commit", "-qm", "second")
+    os.rename(repo.path / "sub", repo.path / "aside")
+    repo.git("checkout", "-qf", "-")
+    os.rename(repo.path / "aside", repo.path / "sub")
+
+
+def by_other_words(repo: Repository, modules: bytes) -> None:
+    filtered_submodule(repo)
+    (repo.path / ".gitmodules").write_bytes(modules + b"\n\tpath = sub\n\turl = ./sub\n\tignore = none\n")
+    repo.git("-c", "core.fsmonitor=false", "add", ".gitmodules")
+
+
+def with_files_elsewhere(repo: Repository) -> None:
+    wanted(repo)
+    place = repo.path / "wt"
+    place.mkdir()
+    for name in (".gitmodules", "sub"):
+        os.rename(repo.path / name, place / name)
+    repo.git("config", "core.worktree", str(place))
+
+
+def unnamed(repo: Repository) -> None:
+    filtered_submodule(repo)
+    repo.git("rm", "-q", "--cached", ".gitmodules")
+    (repo.path / ".gitmodules").unlink()
+    repo.git("commit", "-qm", "second")
+
+
+def two_levels_down(repo: Repository) -> None:
+    inner = Repository(repo.path / "middle")
+    inner.hit = repo.hit
+    wanted(inner)
+    inner.git("commit", "-qam", "second")
+    (inner.path / "sub" / "a.x").write_text("c\n")
+    (repo.path / ".gitmodules").write_text('[submodule "m"]\n\tpath = middle\n\turl = ./m\n\tignore = none\n')
+    repo.git("add", ".gitmodules", "middle")
+
+
+def program_at(repo: Repository, *names: str) -> Path:
+    place = repo.path.joinpath(*names)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(f"#!/bin/sh\ntouch {repo.hit}\n")
+    place.chmod(0o755)
+    return place
+
+
+def proxied(repo: Repository) -> None:
+    repo.git("remote", "add", "origin", "git://127.0.0.1:1/x")
+    repo.git("config", "core.gitProxy", str(program_at(repo, "proxy")))
+
+
+def of_another_kind(repo: Repository) -> None:
+    program_at(repo, "git-remote-x", "evil")
+    repo.git("remote", "add", "origin", "git://127.0.0.1:1/x")
+    repo.git("config", "remote.origin.vcs", "x/evil")
+
+
+BIG = b"#" * (1 << 20) + b'\n[submodule "sub"]'
 Prepare = Callable[[Repository], object]
 ATTACKS: dict[str, tuple[Prepare, str]] = {
     "a monitor": (lambda repo: repo.set("core.fsmonitor"), "git status"),
@@ -124,6 +209,21 @@ ATTACKS: dict[str, tuple[Prepare, str]] = {
         lambda repo: filtered_submodule(repo, "\tignore = none\n"),
         "git status",
     ),
+    "a submodule that only the index names": (only_in_the_index, "git status"),
+    "a submodule that only the index names, looked at by a diff": (only_in_the_index, "git diff"),
+    "a submodule that only the last commit names": (only_committed, "git status"),
+    "a submodule that only another branch names": (only_on_another_branch, "git checkout other"),
+    "a submodule whose section has a dot": (lambda repo: by_other_words(repo, b"[submodule.sub]"), "git status"),
+    "a submodule behind a long comment": (lambda repo: by_other_words(repo, BIG), "git status"),
+    "a submodule whose name is no text": (
+        lambda repo: by_other_words(repo, b'[submodule "\xff"]'),
+        "git status",
+    ),
+    "a submodule of files that lie elsewhere": (with_files_elsewhere, "git status"),
+    "a submodule that nothing names": (unnamed, "git add -u"),
+    "a submodule that is added": (filtered_submodule, "git add ."),
+    "a submodule that is removed": (committed, "git rm sub"),
+    "a submodule of a submodule": (two_levels_down, "git status"),
     "a diff driver of a submodule": (filtered_submodule, "git diff"),
     "a clean filter": (lambda repo: repo.set("filter.evil.clean"), "git diff"),
     "a filter process": (lambda repo: repo.set("filter.evil.process"), "git status"),
@@ -155,6 +255,8 @@ ATTACKS: dict[str, tuple[Prepare, str]] = {
     ),
     "an editor": (lambda repo: repo.set("core.editor", "sequence.editor"), "git commit -a"),
     "the other side of a fetch": (fetched, "git fetch origin"),
+    "a proxy": (proxied, "git fetch origin"),
+    "a remote of another kind": (of_another_kind, "git fetch origin"),
     "an alias": (lambda repo: repo.git("config", "alias.status", f"!{repo.payload}"), "git status"),
 }
 
@@ -175,6 +277,7 @@ def repo(bench: Bench) -> Repository:
 async def test_git_runs_nothing_that_a_repository_names(attack: str, repo: Repository, bench: Bench):
     prepare, command = ATTACKS[attack]
     prepare(repo)
+    repo.hit.unlink(missing_ok=True)
     policy = bench.path / "policy.toml"
     policy.write_text(GIT)
     steps = [call("shell", {"command": command}), reply("ok")]
@@ -184,7 +287,7 @@ async def test_git_runs_nothing_that_a_repository_names(attack: str, repo: Repos
     assert not (ran.error or "").startswith("the policy") and "stdout" in result, ran
     assert not repo.hit.exists()
     if command == "git fetch origin":
-        assert "this repository sets remote.origin.uploadpack, a command that git would run" in str(result)
+        assert ", a command that git would run. Ask the user to remove it" in str(result)
     if command == "git diff" and "submodule" not in attack:
         assert "-a" in result["stdout"] and "+b" in result["stdout"], result
 
@@ -213,6 +316,63 @@ async def test_the_attacks_work_where_nothing_stands_against_them(tmp_path: Path
     assert set(ATTACKS) - set(works) <= {"a pager", "an alias"}
 
 
-def test_a_pipe_in_place_of_gitmodules_is_not_waited_for(tmp_path: Path):
-    os.mkfifo(tmp_path / ".gitmodules")
-    assert submodules(tmp_path) == []
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gc.recentObjectsHook",
+        "lfs.extension.x.clean",
+        "lfs.extension.x.smudge",
+        "lfs.customtransfer.x.path",
+        "remote.x.receivepack",
+    ],
+)
+async def test_a_setting_that_nothing_overrides_is_refused(name: str, repo: Repository):
+    repo.set(name)
+    result = await Runner(repo.path, sandbox="off").run("git status")
+    assert result.blocked and name.casefold() in result.reason.casefold()
+
+
+async def test_a_pipe_in_place_of_gitmodules_is_not_waited_for(repo: Repository):
+    os.mkfifo(repo.path / ".gitmodules")
+    result = await Runner(repo.path, sandbox="off").run("git status")
+    assert result.blocked and "could not be read" in result.reason
+
+
+async def test_a_program_of_the_folder_is_not_run_because_of_its_name(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    """As an argument, or found by its name: git is asked about the folder, and that git is not the folder's."""
+    program_at(repo, "git")
+    assert "git" in (await Runner(repo.path, sandbox="off").run("ls ./git")).stdout
+    monkeypatch.setenv("PATH", f"{repo.path}:{os.environ['PATH']}")
+    program_at(repo, "find")
+    assert (await Runner(repo.path, sandbox="off").run("grep -rl git a.x")).exit_code == 1
+    assert (await Runner(repo.path, sandbox="off").run("git status")).exit_code == 0
+    assert not repo.hit.exists()
+
+
+async def test_git_works_in_a_repository_with_submodules(repo: Repository):
+    filtered_submodule(repo)
+    repo.git("config", "--unset", "filter.evil.clean", cwd=repo.path / "sub")
+    (repo.path / "sub" / "a.x").write_text("a\n")
+    runner = Runner(repo.path, sandbox="off")
+    for command in ("git status --short", "git diff", "git add a.x .gitmodules", "git commit -m second", "git log"):
+        result = await runner.run(command)
+        assert result.exit_code == 0 and not result.stderr, (command, result)
+        if command == "git status --short":
+            assert "a.x" in result.stdout and "A  sub" in result.stdout
+    (repo.path / "sub" / "more").write_text("x")
+    repo.git("add", ".", cwd=repo.path / "sub")
+    repo.git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "more", cwd=repo.path / "sub")
+    assert " M sub" in (await runner.run("git status --short")).stdout
+    assert (await runner.run("git commit -am third")).exit_code == 0
+    assert not (await runner.run("git status --short")).stdout
+
+
+async def test_what_the_person_sets_holds_where_the_repository_sets_the_same(repo: Repository):
+    Path(os.environ["HOME"]).mkdir()
+    person = ["git", "config", "--global", "filter.evil.clean", "tr a-z A-Z"]
+    subprocess.run(person, check=True, capture_output=True)
+    repo.set("filter.evil.clean")
+    result = await Runner(repo.path, sandbox="off").run("git diff")
+    assert "+B" in result.stdout and not repo.hit.exists()

@@ -13,12 +13,10 @@ from typing import Final, cast
 
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.policy import Decision
-from pollux.tools.shell import git
-from pollux.tools.shell.environment import child_environment, installed, installed_path, is_installed
-from pollux.tools.shell.launchers import is_of_system, relies_on_known
 from pollux.tools.shell.parse import Simple, parse
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult
 from pollux.tools.shell.sandbox import Box, Sandbox, run_boxed
+from pollux.tools.shell.surroundings import GitFailed, Surroundings
 
 OUTPUT_LIMIT: Final = 1_000_000
 TIMEOUT: Final = 120.0
@@ -63,7 +61,7 @@ class Runner:
 
     def is_installed(self, name: str) -> bool:
         """Whether the program of this name is one that no command here can have put there."""
-        return is_installed(name, path=self._inherited.get("PATH", ""), folder=self.cwd)
+        return self._around({}).is_installed(name)
 
     async def run(
         self,
@@ -75,42 +73,17 @@ class Runner:
         network: bool = False,
     ) -> ShellResult:
         """Run a command line, or an argv. What goes wrong with it is a result."""
-        argv = argv_of(command)
-        run = partial(
-            run_boxed,
-            sandbox=self._sandbox,
-            box=self._box(network=network),
-            cwd=self.cwd,
-            timeout=timeout,
-            output_limit=output_limit,
-        )
-        env = self._environment(argv, env or {})
-        if (question := git.question(argv)) is not None:
-            listed = await run(question, env=env)
-            if listed.exit_code and question[0] == argv[0]:
-                return listed
-            try:
-                env |= git.overrides(listed.stdout, is_whole=not listed.truncated, also=git.submodules(self.cwd))
-            except ToolError as problem:
-                return blocked(str(problem))
-        return await run(self._placed(argv, env), env=env)
+        run = partial(run_boxed, sandbox=self._sandbox, box=self._box(network=network), cwd=self.cwd)
+        try:
+            ready = await self._around(env or {}).ready(argv_of(command), run)
+        except GitFailed as problem:
+            return problem.result
+        except ToolError as problem:
+            return blocked(str(problem))
+        return await run(ready.argv, env=ready.env, timeout=timeout, output_limit=output_limit)
 
-    def _placed(self, argv: list[str], env: Mapping[str, str]) -> list[str]:
-        """With the program's path, where the folder might have another of that name."""
-        if not is_of_system(tuple(argv)):
-            return argv
-        found = installed(argv[0], path=env.get("PATH", ""), folder=self.cwd)
-        return argv if found is None else [found, *argv[1:]]
-
-    @property
-    def _inherited(self) -> Mapping[str, str]:
-        return os.environ if self._environ is None else self._environ
-
-    def _environment(self, argv: Sequence[str], named: Mapping[str, str]) -> dict[str, str]:
-        env = child_environment(self._inherited, {**git.ALWAYS, **named})
-        if "PATH" not in named and relies_on_known(tuple(argv), self.is_installed):
-            env["PATH"] = installed_path(env.get("PATH", ""), self.cwd)
-        return env
+    def _around(self, named: Mapping[str, str]) -> Surroundings:
+        return Surroundings(self.cwd, named, os.environ if self._environ is None else self._environ)
 
 
 class AgentShell:

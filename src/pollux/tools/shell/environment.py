@@ -6,6 +6,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from pollux.tools.shell import git
+
 PASSED_ON = frozenset(
     """PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME
     TZ TERM COLORTERM NO_COLOR TMPDIR SSL_CERT_FILE SSL_CERT_DIR""".split()
@@ -14,7 +16,7 @@ PASSED_ON = frozenset(
 
 
 def child_environment(base: Mapping[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    """What a child gets to see of `base`, and all of `named`.
+    """What a child gets to see of `base`, and all of `named`; its git runs nothing that a repository names.
 
     Proxies are not passed on: their addresses often hold a password. Of the PATH only absolute entries are, lest a
     program's name means a file of the folder that it happens to run in.
@@ -23,7 +25,7 @@ def child_environment(base: Mapping[str, str], named: Mapping[str, str]) -> dict
     if "PATH" in passed:
         entries = passed["PATH"].split(os.pathsep)
         passed["PATH"] = os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
-    return {**passed, **named}
+    return {**passed, **git.guarded(named)}
 
 
 def installed_path(path: str, folder: Path) -> str:
@@ -34,6 +36,16 @@ def installed_path(path: str, folder: Path) -> str:
 def is_installed(name: str, *, path: str, folder: Path) -> bool:
     """Whether a program of this name is in a place of the PATH that the agent cannot write."""
     return installed(name, path=path, folder=folder) is not None
+
+
+def is_first_installed(name: str, *, path: str, folder: Path) -> bool:
+    """Whether this whole PATH leads to such a program, and no earlier place of it is one that the agent can write."""
+    for entry in path.split(os.pathsep):
+        if not _is_installed_place(entry, folder):
+            return False
+        if shutil.which(name, path=entry) is not None:
+            return is_installed(name, path=entry, folder=folder)
+    return False
 
 
 def installed(name: str, *, path: str, folder: Path) -> str | None:

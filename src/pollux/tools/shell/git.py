@@ -4,25 +4,71 @@ A repository can name programs in its configuration: hooks, a monitor, filters, 
 brings it along, so it counts as little as a script in it. Configuration of the person and of the machine is left alone.
 
 Two steps, because some of the keys hold names that only the repository knows: `ALWAYS` holds for every child, also for
-git that a script starts; `overrides` answers the names that git says this repository sets.
+git that a script starts; `answers` takes back what git says this repository sets, and the repositories inside of it:
+git looks into those by itself. It is git that reads all of these files, by `QUESTION`: we would read them otherwise.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from pollux.core.errors import ToolError
-from pollux.engine.untrusted import read_file
+from pollux.core.frozen import frozen
 
 _GIT: Final = re.compile(r"\bgit\b")
-_LISTED: Final = ("config", "--list", "--show-scope", "--name-only", "--null")
+_STARTERS: Final = frozenset({"gh", "go"})
+"""Known programs that start it by themselves."""
+_SUBMODULE: Final = re.compile(r"submodule\.(.*)\.[^.]*", re.IGNORECASE | re.DOTALL)
 
-_SUBMODULE: Final = re.compile(r'\[\s*submodule\s+"((?:[^"\\\n]|\\.)*)"\s*\]', re.IGNORECASE)
-LARGEST: Final = 1 << 20
-"""Of a `.gitmodules` that is read."""
 MOST: Final = 1000
 """Of the commands that one repository's configuration may name."""
+MOST_INNER: Final = 500
+"""Of the repositories inside of one."""
+MOST_BYTES: Final = 8 << 20
+"""Of what git says."""
+NO_FILE: Final = 125
+"""How the question ends where it is no file that git would read."""
+SECONDS: Final = 60.0
+"""For git to say it."""
+
+# For each repository two lists, an empty word behind each: what is set, by scope; its folder, and what `.gitmodules`
+# sets, wherever git may look for that. Behind those of the first one, the places of the repositories inside of it.
+_LOOK: Final = rf"""
+look() {{
+    "$@" config --list --show-scope --null
+    code=$?
+    printf '\000'
+    if top=$("$@" rev-parse --show-toplevel 2>/dev/null && echo .); then
+        top=${{top%??}}
+        printf '%s\000' "$top"
+        [ -f "$top/.gitmodules" ] || [ ! -e "$top/.gitmodules" ] || exit {NO_FILE}
+        "$@" config --file "$top/.gitmodules" --list --name-only --null 2>/dev/null
+        "$@" config --blob :.gitmodules --list --name-only --null 2>/dev/null
+        "$@" config --blob HEAD:.gitmodules --list --name-only --null 2>/dev/null
+    fi
+    printf '\000'
+    return $code
+}}
+"""
+_OUTER: Final = f"""{_LOOK}
+look "$@" || exit
+if [ -n "$top" ] && cd -- "$top"; then
+    find . -path ./.git -prune -o -name .git -prune -print0 2>/dev/null
+fi
+exit 0
+"""
+_INNER: Final = f"""{_LOOK}
+git=$1
+shift
+unset GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY
+export GIT_DIR=.git
+for place do
+    (cd -- "$place" && look "$git") 2>/dev/null
+    [ $? != {NO_FILE} ] || exit {NO_FILE}
+done
+exit 0
+"""
 
 # An external diff gets: path, old file, hash, mode, new file, hash, mode.
 _PLAIN_DIFF: Final = 'f() { diff -u "$2" "$5"; true; }; f'
@@ -39,6 +85,9 @@ _FIXED: Final = {
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
     "push.recurseSubmodules": "no",
+    # What gc.recentObjectsHook names cannot be answered.
+    "gc.auto": "0",
+    "maintenance.auto": "false",
 }
 
 _COMMANDS: Final = tuple(
@@ -58,29 +107,35 @@ _COMMANDS: Final = tuple(
         r"core\.pager|interactive\.difffilter": "cat",
         r"core\.(editor|askpass)|sequence\.editor": "false",
         r"core\.sshcommand": "ssh",
-        r"core\.(gitproxy|alternaterefscommand)": "",
+        r"core\.alternaterefscommand": "",
         r"gpg\.program|gpg\..*\.program": "false",
         r"gpg\.ssh\.defaultkeycommand": "false",
         r"(log|format)\.(showsignature)": "false",
         r"submodule\..*\.update": "checkout",
         r"submodule\..*\.ignore": "dirty",
         r"submodule\..*\.fetchrecursesubmodules": "false",
+        r"(tar\..*|imap(\..*)?)\.(command|tunnel)": "false",
+        r"sendemail\.(.*\.)?(.*cmd|smtpserver)": "false",
+        r"(instaweb\.(httpd|browser)|guitool\..*\.cmd)": "false",
         r"alias\..*": "version",
     }.items()
 )
 
 
-# Of these the first value counts, so that none of ours does.
-_FIRST_COUNTS: Final = re.compile(r"remote\..*\.(uploadpack|receivepack)", re.IGNORECASE | re.DOTALL)
+# Of these the first value counts, or all of them, so that none of ours does.
+_CANNOT_BE_ANSWERED: Final = re.compile(
+    r"remote\..*\.(uploadpack|receivepack|vcs)|core\.gitproxy|gc\.recentobjectshook"
+    r"|lfs\.(extension\..*\.(clean|smudge)|customtransfer\..*\.(path|args))",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_PARAMETERS: Final = "GIT_CONFIG_PARAMETERS"
 
 
-def _parameters(settings: Mapping[str, str]) -> str:
+def _parameters(settings: Iterable[tuple[str, str]]) -> str:
     """As git hands its own `-c` on to the programs that it starts, also to those in submodules."""
     # Newer versions take the name apart from the value, which matters only to a name that holds a `=`.
-    pairs = (
-        f"{_quoted(key)}={_quoted(value)}" if "=" in key else _quoted(f"{key}={value}")
-        for key, value in settings.items()
-    )
+    pairs = (f"{_quoted(key)}={_quoted(value)}" if "=" in key else _quoted(f"{key}={value}") for key, value in settings)
     return " ".join(pairs)
 
 
@@ -89,64 +144,117 @@ def _quoted(text: str) -> str:
 
 
 ALWAYS: Final = {
-    "GIT_CONFIG_PARAMETERS": _parameters(_FIXED),
+    _PARAMETERS: _parameters(_FIXED.items()),
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
 }
 """The environment of every child."""
+WHILE_ASKING: Final = {"GIT_ALLOW_PROTOCOL": "none"}
+"""With it, git that does not know GIT_NO_LAZY_FETCH fetches nothing either."""
 
 
-def question(argv: Sequence[str]) -> list[str] | None:
-    """The command that asks git what the repository sets, where this one may run git."""
-    if not any(_GIT.search(word) for word in argv):
-        return None
-    at = next((at for at, word in enumerate(argv) if word.rpartition("/")[2] == "git"), None)
-    if at is None:
-        return ["git", *_LISTED]
+def guarded(named: Mapping[str, str], settings: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
+    """What git finds around it: what always holds, these settings, and what was `named` for the child, which wins."""
+    own = " ".join(filter(None, (_parameters([*_FIXED.items(), *settings]), named.get(_PARAMETERS, ""))))
+    return {**ALWAYS, **named, _PARAMETERS: own}
+
+
+def may_run(argv: Sequence[str]) -> bool:
+    """Whether git may be started by this command, as far as its words tell."""
+    return any(_GIT.search(word) for word in argv) or any(word in _STARTERS for word in argv)
+
+
+def question(argv: Sequence[str], git: str) -> list[str]:
+    """The command that asks what the repository sets that a git command is about. `git` is the program that is asked.
+
+    The other one may be a file of the folder: nothing of it is run here.
+    """
+    return ["/bin/sh", "-c", _OUTER, "sh", git, *_own_options(argv[1:])]
+
+
+def inner_question(places: Iterable[str], git: str) -> list[str]:
+    """The same for repositories inside of one."""
+    return ["/bin/sh", "-c", _INNER, "sh", git, *places]
+
+
+def is_git(argv: Sequence[str]) -> bool:
+    return bool(argv) and argv[0].rpartition("/")[2] == "git"
+
+
+def _own_options(words: Sequence[str]) -> list[str]:
+    """Those before the subcommand, which say what repository is meant."""
     options: list[str] = []
-    rest = iter(argv[at + 1 :])
+    rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
             break
         options.append(word)
-        if word in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"):
+        if word in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"):
             options += [next(rest, "")]
-    kept = [word for word in options if word not in ("-p", "--paginate", "--version", "--help", "-h", "-v")]
-    return [argv[at], *kept, *_LISTED]
+    return [word for word in options if word not in ("-p", "--paginate", "--version", "--help", "-h", "-v")]
 
 
-def submodules(folder: Path) -> list[str]:
-    """What `.gitmodules` could set for its submodules: stronger than our settings for all of them."""
-    for place in (folder, *folder.parents):
-        try:
-            text = (read_file(place / ".gitmodules", most=LARGEST) or b"").decode("utf-8", "replace")
-        except (OSError, ValueError):
-            text = ""
-        names = (re.sub(r"\\(.)", r"\1", name) for name in _SUBMODULE.findall(text))
-        if text or (place / ".git").exists():
-            return [f"submodule.{name}.{key}" for name in names for key in ("ignore", "fetchRecurseSubmodules")]
-    return []
+@frozen
+class Repository:
+    """What git says of one: where it is, the names that it sets, and what the person sets for such names."""
+
+    folder: str
+    sets: frozenset[str]
+    modules: frozenset[str]
+    """The names that `.gitmodules` sets."""
+    persons: tuple[tuple[str, str], ...]
 
 
-def overrides(listed: str, *, is_whole: bool, also: Iterable[str] = ()) -> dict[str, str]:
-    """The environment that takes their commands from the names that a repository sets, `also` from these.
+def heard(listed: str) -> tuple[list[Repository], list[str]]:
+    """What git has said of repositories, and the places of those inside. Raises ToolError for what cannot be read."""
+    lists: list[list[str]] = [[]]
+    for word in listed.split("\0")[:-1]:
+        if word:
+            lists[-1].append(word)
+        else:
+            lists.append([])
+    found = [_repository(*pair) for pair in zip(lists[:-1:2], lists[1::2], strict=False)]
+    inside = [os.path.join(found[0].folder, os.path.dirname(place)) for place in lists[-1]]
+    if any("\ufffd" in name for each in found for name in (each.folder, *each.sets, *each.modules, *inside)):
+        raise ToolError("this repository's names are not all UTF-8. Nothing was run")
+    if len(inside) > MOST_INNER:
+        raise ToolError(f"this folder holds more than {MOST_INNER} repositories. Run git in a smaller one")
+    return found, inside
 
-    Raises ToolError for what cannot be answered.
+
+def _repository(config: Sequence[str], rest: Sequence[str]) -> Repository:
+    words = [(scope, *entry.partition("\n")) for scope, entry in zip(config[::2], config[1::2], strict=False)]
+    # A name without a value means true.
+    persons = tuple(
+        (name, value if between else "true")
+        for scope, name, between, value in words
+        if scope in ("system", "global") and not _SUBMODULE.fullmatch(name) and _answer(name) is not None
+    )
+    sets = frozenset(name for scope, name, _, _ in words if scope in ("local", "worktree"))
+    return Repository(rest[0] if rest else "", sets, frozenset(rest[1:]), persons)
+
+
+def answers(outer: Repository, inner: Sequence[Repository] = ()) -> list[tuple[str, str]]:
+    """The settings that take their commands from the names that these repositories set.
+
+    What the person sets for the same name holds. Raises ToolError for what cannot be answered.
     """
-    words = listed.split("\0")
-    own = {name for scope, name in zip(words[::2], words[1::2], strict=False) if scope in ("local", "worktree")}
-    for name in filter(_FIRST_COUNTS.fullmatch, sorted(own)):
+    for name in filter(_CANNOT_BE_ANSWERED.fullmatch, sorted(outer.sets)):
         raise ToolError(f"this repository sets {name}, a command that git would run. Ask the user to remove it")
-    answers = dict(_answered({*own, *also}))
-    if not is_whole or len(answers) > MOST:
+    for each in inner:
+        if each.folder and os.path.commonpath((each.folder, outer.folder)) != outer.folder:
+            raise ToolError(f"a repository in this folder has its files in {each.folder}. Ask the user to look at it")
+    named = {name for each in (outer, *inner) for name in (*each.sets, *each.modules)}
+    parts = {found[1] for name in named if (found := _SUBMODULE.fullmatch(name))}
+    named |= {f"submodule.{part}.{key}" for part in parts for key in ("ignore", "fetchRecurseSubmodules")}
+    found = [(name, value) for name in sorted(named) if (value := _answer(name)) is not None]
+    if len(found) > MOST:
         raise ToolError("this repository's configuration names more commands than can be taken out. Nothing was run")
-    return {"GIT_CONFIG_PARAMETERS": _parameters({**_FIXED, **answers})}
+    return [
+        pair for name, value in found for pair in ((name, value), *(own for own in outer.persons if own[0] == name))
+    ]
 
 
-def _answered(names: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for name in sorted(names):
-        for pattern, value in _COMMANDS:
-            if pattern.fullmatch(name):
-                yield name, value
-                break
+def _answer(name: str) -> str | None:
+    return next((value for pattern, value in _COMMANDS if pattern.fullmatch(name)), None)
