@@ -302,11 +302,20 @@ async def test_always_for_a_document_is_nothing_where_another_document_runs_it(l
     assert (lab.work / "log.txt").read_text() == "1\n2\n"
 
 
-@pytest.mark.parametrize("name", "PATH bash_env LD_PRELOAD GIT_SSH_COMMAND NODE_OPTIONS PS4 CDPATH MANPAGER".split())
+@pytest.mark.parametrize(
+    "name",
+    """
+    PATH bash_env LD_PRELOAD GIT_SSH_COMMAND NODE_OPTIONS PS4 CDPATH MANPAGER PYENV_HOOK_PATH RBENV_HOOK_PATH ASDF_DIR
+    MISE_CONFIG_FILE VOLTA_HOME NVM_DIR CLOUDSDK_PYTHON CONFIG_SITE GIO_EXTRA_MODULES PYTEST_PLUGINS ASAN_OPTIONS
+    """.split(),
+)
 def test_a_variable_that_changes_what_programs_run_is_known(name: str):
     assert steers(name) and not steers(f"MY_{name}_X")
 
 
-@pytest.mark.parametrize("name", "REGION GOOGLE_CLOUD_PROJECT PGHOST TF_VAR_size NODE_ENV AWS_REGION GREETING".split())
+@pytest.mark.parametrize(
+    "name",
+    "REGION GOOGLE_CLOUD_PROJECT PGHOST TF_VAR_size NODE_ENV AWS_REGION GREETING STACK_NAME MIX_ENV".split(),
+)
 def test_a_variable_that_is_mere_data_is_not_asked_about(name: str):
     assert not steers(name)
