@@ -10,6 +10,7 @@ read FILE         has the client read it, and says what it read
 run COMMAND       has the client run it, and says what it put out
 with NAME=VALUE COMMAND   the same with a variable set
 in PATH COMMAND           the same in another directory
+line COMMAND              the same as one text, without a shell of its own
 twice FILE        asks for leave to read, then, under the same id, to delete; says what it was told of the latter
 disguise FILE     has the client write it, and asks for leave under the name that this may have; says what it was told
 hang              says nothing any more
@@ -98,11 +99,12 @@ def act(order: str, rest: str, cwd: str) -> None:
     elif order == "read":
         answer = ask("fs/read_text_file", path=path)
         say(answer.get("result", {}).get("content") or f"no: {answer.get('error', {}).get('message')}")
-    elif order in ("run", "with", "in"):
+    elif order in ("run", "with", "in", "line"):
         name, _, value = first.partition("=")
         env = [{"name": name, "value": value}] if order == "with" else []
         words = ["-c", rest if order == "run" else more]
-        made = ask("terminal/create", command="/bin/sh", args=words, env=env, cwd=first if order == "in" else cwd)
+        program, words = (rest, []) if order == "line" else ("/bin/sh", words)
+        made = ask("terminal/create", command=program, args=words, env=env, cwd=first if order == "in" else cwd)
         if "error" in made:
             say(f"no: {made['error']['message']}\n")
             return

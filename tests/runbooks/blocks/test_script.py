@@ -204,8 +204,8 @@ async def test_a_time_out_ends_the_whole_tree(tmp_path: Path):
     assert living(mark) == {}
 
 
-def test_rules_see_the_command_as_the_shell_tool_shows_it():
-    assert subjects(SCRIPT, SCRIPT.call(script("git log -3"), scene())) == {"run:git log -3"}
+def test_rules_see_the_command_as_the_shell_tool_shows_it(tmp_path: Path):
+    assert subjects(SCRIPT, SCRIPT.call(script("git log -3"), scene(tmp_path))) == {"run:git log -3"}
     assert "within:rm -rf x" in subjects(SCRIPT, SCRIPT.call(script("cd y && rm -rf x"), scene()))
     in_zsh = subjects(SCRIPT, SCRIPT.call(script("rm -rf x", interpreter="zsh"), scene()))
     assert {"within:rm -rf x", "indirect:(zsh -c 'rm -rf x')"} <= in_zsh

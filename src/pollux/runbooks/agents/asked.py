@@ -20,9 +20,10 @@ from pollux.runbooks.blocks.programs import environment_subjects
 from pollux.tools.define import Args, FunctionTool
 from pollux.tools.files.root import Root
 from pollux.tools.files.text import decoded, encoded
-from pollux.tools.shell.environment import child_environment
+from pollux.tools.shell.agent_shell import argv_of
 from pollux.tools.shell.judge import subjects as command_subjects
 from pollux.tools.shell.process import run_process
+from pollux.tools.shell.surroundings import Surroundings
 from pollux.tools.threads import in_thread
 
 PERMISSION: Final = "agent_permission"
@@ -142,17 +143,12 @@ def _terminal(live: LiveAgents) -> Tool:
 
     async def run(context: ToolContext, args: Args) -> JSON:
         waiting = live.request(context, args)
-        words, env = cast("list[str]", args["words"]), cast("dict[str, str]", args["env"])
-        # A command line in one text is for a shell; words are a program and its arguments.
-        argv = [str(args["command"]), *words] if words else ["/bin/sh", "-c", str(args["command"])]
-        started = partial(
-            run_process,
-            argv,
-            cwd=Path(str(args["directory"])),
-            env=child_environment(os.environ, env),
-            timeout=None,
-            output_limit=MOST_READ,
-        )
+        words = cast("list[str]", args["words"])
+        # A command line in one text runs as it was judged; words are a program and its arguments.
+        command = [str(args["command"]), *words] if words else str(args["command"])
+        start = partial(run_process, cwd=Path(str(args["directory"])))
+        ready = await _around(args).ready(argv_of(command), start)
+        started = partial(start, ready.argv, env=ready.env, timeout=None, output_limit=MOST_READ)
         terminal = CommandTerminal(
             lambda on_output: started(on_output=on_output), output_byte_limit=cast("int | None", args["limit"])
         )
@@ -168,9 +164,16 @@ def _terminal(live: LiveAgents) -> Tool:
         run,
         prepare=_whole,
         # A variable can change what a command does: leave for the one without it is none for the one with it.
-        subjects=lambda args: command_subjects(_line(args)) | environment_subjects(cast("dict[str, str]", args["env"])),
+        subjects=lambda args: (
+            command_subjects(_line(args), is_installed=_around(args).is_installed)
+            | environment_subjects(cast("dict[str, str]", args["env"]))
+        ),
         preview=_terminal_preview,
     )
+
+
+def _around(args: Args) -> Surroundings:
+    return Surroundings(Path(str(args["directory"])), cast("dict[str, str]", args["env"]))
 
 
 def _terminal_preview(args: Args) -> str:
@@ -202,6 +205,7 @@ def _whole(args: Args) -> Args:
     words = cast("list[str]", args["words"])
     if any("\0" in word for word in (str(args["command"]), *words)):
         raise ValidationError("command: expected text without NUL characters")
+    argv_of(_line(args))
     return args
 
 

@@ -9,8 +9,9 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -20,8 +21,10 @@ from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import Args
 from pollux.runbooks.blocks.output_vars import output_file, read_variables
-from pollux.tools.shell.environment import child_environment
 from pollux.tools.shell.judge import subjects
+from pollux.tools.shell.parse import Simple, parse
+from pollux.tools.shell.process import run_process
+from pollux.tools.shell.surroundings import Surroundings
 
 OUTPUT_LIMIT: Final = 1024 * 1024
 """How much of each output is kept: its beginning and its end, with what is left out said between them."""
@@ -61,14 +64,26 @@ def _flag_of(program: str) -> str | None:
     return TAKES_CODE_BY.get(re.sub(r"^python3?\.\d+$", "python3", name))
 
 
-def subjects_of(interpreter: str, code: str, env: Mapping[str, str]) -> frozenset[str]:
+def subjects_of(interpreter: str, code: str, args: Args) -> frozenset[str]:
     """What rules and grants can speak of: the command as the shell tool's judge sees it, and what is set around it.
 
     A variable can change what a command does (PATH, LD_PRELOAD, BASH_ENV, and many a program's own). So leave for
     `git log` is none for it with a variable set, and leave for one value is none for another.
+
+    A script finds the PATH as it is. So its words are the programs that everybody knows by them only where nothing on
+    the PATH before these belongs to the folder.
     """
-    is_shell = interpreter.split() in (["bash"], ["sh"])
-    return subjects(code if is_shell else command_of(interpreter, code)) | environment_subjects(env)
+    env = environment_in(args)
+    around = _around(args, env)
+    is_plain = interpreter.split() in (["bash"], ["sh"]) and not around.is_shadowed([interpreter.strip()])
+    if is_plain and isinstance(parsed := parse(code), Simple):
+        is_plain = not around.is_shadowed(parsed.argv)
+    command = code if is_plain else command_of(interpreter, code)
+    return subjects(command, is_installed=around.is_installed) | environment_subjects(env)
+
+
+def _around(args: Args, named: Mapping[str, str]) -> Surroundings:
+    return Surroundings(Path(str(args["directory"])), named, keeps_path=True)
 
 
 def environment_subjects(env: Mapping[str, str]) -> frozenset[str]:
@@ -90,29 +105,30 @@ def environment_in(args: Args) -> dict[str, str]:
     return cast("dict[str, str]", args["env"])
 
 
-@contextmanager
-def at_work(context: ToolContext, args: Args, interpreter: str, **extra: str) -> "Generator[Program]":
+@asynccontextmanager
+async def at_work(context: ToolContext, args: Args, interpreter: str, **extra: str) -> "AsyncGenerator[Program]":
     """A block's code, ready to run. Raises ToolError where it cannot be: nothing has run."""
     argv, timeout = command_of(interpreter, str(args["code"])), args["timeout"]
+    directory = _directory(args)
     with output_file() as file:
-        directory, env = surroundings(args, {**extra, "ATUIN_OUTPUT_VARS": str(file)})
-        check_installed(argv[0], env)
+        around = _around(args, {**environment_in(args), **extra, "ATUIN_OUTPUT_VARS": str(file)})
+        check_installed(argv[0], around.path)
+        ready = await around.ready(argv, partial(run_process, cwd=directory))
         seconds = timeout if isinstance(timeout, int | float) else None
-        yield Program(argv, directory, env, seconds, Telling(context, visible=bool(args["visible"])), file)
+        yield Program(ready.argv, directory, ready.env, seconds, Telling(context, visible=bool(args["visible"])), file)
 
 
-def surroundings(args: Args, extra: Mapping[str, str]) -> tuple[Path, dict[str, str]]:
-    """The directory and the environment of a child. Raises ToolError for a directory that is none."""
+def _directory(args: Args) -> Path:
     directory = str(args["directory"])
     if not os.path.isdir(directory):
         raise ToolError(f"there is no directory {directory}. Make it, or change the block that names it")
-    return Path(directory), child_environment(os.environ, {**environment_in(args), **extra})
+    return Path(directory)
 
 
-def check_installed(program: str, env: Mapping[str, str]) -> None:
+def check_installed(program: str, path: str) -> None:
     """Raises ToolError, with what there is, for a program that is not there: nothing has run."""
-    if shutil.which(program, path=env.get("PATH", os.defpath)) is None:
-        found = [name for name in TAKES_CODE_BY if shutil.which(name, path=env.get("PATH", os.defpath))]
+    if shutil.which(program, path=path or os.defpath) is None:
+        found = [name for name in TAKES_CODE_BY if shutil.which(name, path=path or os.defpath)]
         raise ToolError(
             f"{program} is not installed here. Installed are: {', '.join(found) or 'none of those we know'}"
         )

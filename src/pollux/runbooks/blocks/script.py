@@ -9,7 +9,6 @@ from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     at_work,
     command_of,
-    environment_in,
     preview_of,
     subjects_of,
     told,
@@ -48,7 +47,7 @@ class Script:
                 SCRIPT,
                 _run,
                 prepare=_prepare,
-                subjects=lambda args: subjects_of(str(args["interpreter"]), str(args["code"]), environment_in(args)),
+                subjects=lambda args: subjects_of(str(args["interpreter"]), str(args["code"]), args),
                 preview=lambda args: preview_of(str(args["interpreter"]), args),
             ),
         )
@@ -102,7 +101,7 @@ def _prepare(args: Args) -> Args:
 
 
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
-    with at_work(context, args, str(args["interpreter"])) as program:
+    async with at_work(context, args, str(args["interpreter"])) as program:
         ended = await run_process(
             program.argv,
             cwd=program.directory,

@@ -15,7 +15,6 @@ from pollux.runbooks.blocks.programs import (
     TAKES_CODE_BY,
     at_work,
     command_of,
-    environment_in,
     preview_of,
     subjects_of,
     told,
@@ -60,7 +59,7 @@ class Terminal:
                 TERMINAL,
                 _run,
                 prepare=_prepare,
-                subjects=lambda args: subjects_of(str(args["shell"]), str(args["code"]), environment_in(args)),
+                subjects=lambda args: subjects_of(str(args["shell"]), str(args["code"]), args),
                 preview=lambda args: preview_of(f"{args['shell']}, on a terminal,", args),
             ),
         )
@@ -109,7 +108,7 @@ def _prepare(args: Args) -> Args:
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
     rows, columns = args["rows"], args["columns"]
     assert isinstance(rows, int) and isinstance(columns, int)
-    with at_work(context, args, str(args["shell"]), TERM="xterm-256color") as program:
+    async with at_work(context, args, str(args["shell"]), TERM="xterm-256color") as program:
         shown = await run_on_terminal(
             program.argv,
             cwd=program.directory,
