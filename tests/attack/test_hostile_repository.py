@@ -351,6 +351,12 @@ async def test_a_program_of_the_folder_is_not_run_because_of_its_name(
     assert not repo.hit.exists()
 
 
+async def test_the_folder_may_be_all_of_the_machine(repo: Repository):
+    repo.set("filter.evil.clean")
+    result = await Runner(Path("/"), sandbox="off").run(f"git -C {repo.path} diff")
+    assert "+b" in result.stdout and not repo.hit.exists()
+
+
 async def test_git_works_in_a_repository_with_submodules(repo: Repository):
     filtered_submodule(repo)
     repo.git("config", "--unset", "filter.evil.clean", cwd=repo.path / "sub")
@@ -376,3 +382,17 @@ async def test_what_the_person_sets_holds_where_the_repository_sets_the_same(rep
     repo.set("filter.evil.clean")
     result = await Runner(repo.path, sandbox="off").run("git diff")
     assert "+B" in result.stdout and not repo.hit.exists()
+
+
+async def test_a_program_that_starts_git_by_itself_is_held_to_the_same(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    """`go build` asks git for the state of the repository."""
+    place = repo.path.parent / "bin" / "go"
+    place.parent.mkdir()
+    place.write_text("#!/bin/sh\ngit status --porcelain\n")
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place.parent}:{os.environ['PATH']}")
+    repo.set("filter.evil.clean")
+    assert "a.x" in (await Runner(repo.path, sandbox="off").run("go build")).stdout
+    assert not repo.hit.exists()

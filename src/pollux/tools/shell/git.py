@@ -162,7 +162,7 @@ def guarded(named: Mapping[str, str], settings: Iterable[tuple[str, str]] = ()) 
 
 def may_run(argv: Sequence[str]) -> bool:
     """Whether git may be started by this command, as far as its words tell."""
-    return any(_GIT.search(word) for word in argv) or any(word in _STARTERS for word in argv)
+    return any(_GIT.search(word) for word in argv) or any(word.rpartition("/")[2] in _STARTERS for word in argv)
 
 
 def question(argv: Sequence[str], git: str) -> list[str]:

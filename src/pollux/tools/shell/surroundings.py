@@ -6,6 +6,7 @@ has been decided on.
 """
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -20,7 +21,7 @@ from pollux.tools.shell.environment import (
     is_first_installed,
     is_installed,
 )
-from pollux.tools.shell.launchers import inside, is_of_system, relies_on_known
+from pollux.tools.shell.launchers import inside, is_of_system, reach, relies_on_known
 from pollux.tools.shell.process import ShellResult
 
 
@@ -90,8 +91,8 @@ class Surroundings:
         env = dict(self._environment)
         if self._cuts_path and relies_on_known(tuple(argv), self.is_installed):
             env["PATH"] = installed_path(self.path, self._folder)
-        if git.may_run(argv) and (program := installed("git", path=self.path, folder=self._folder)) is not None:
-            env |= git.guarded(self._named, await self._answers(argv, program, run))
+        if (is_git := git.is_git(argv)) or (git.may_run(argv) and not _is_plain(argv)):
+            env |= git.guarded(self._named, await self._answers(argv, run, must=is_git))
         return Ready(argv if self._keeps_path else self._placed(argv), env)
 
     def _placed(self, argv: list[str]) -> list[str]:
@@ -99,12 +100,17 @@ class Surroundings:
         found = installed(argv[0], path=self.path, folder=self._folder) if is_of_system(tuple(argv)) else None
         return argv if found is None else [found, *argv[1:]]
 
-    async def _answers(self, argv: list[str], program: str, run: Run) -> list[tuple[str, str]]:
-        # What is asked with must not be the folder's either.
-        env = {**self._environment, **git.WHILE_ASKING, "PATH": installed_path(self.path, self._folder)}
+    async def _answers(self, argv: list[str], run: Run, *, must: bool) -> list[tuple[str, str]]:
         # As in `env git -C elsewhere status`. Of `ls ./git` no word is taken for git's.
         run_inside = (each for each in inside(tuple(argv)) if each is not None and not isinstance(each, str))
         about = next((each for each in (argv, *run_inside) if git.is_git(each)), ())
+        # What is asked with must not be the folder's, unless all is (in `/`), or the command runs that one anyway.
+        path = installed_path(self.path, self._folder) or self.path
+        if about and shutil.which("git", path=path) is None:
+            path = self.path
+        if (program := shutil.which("git", path=path)) is None:
+            return []
+        env = {**self._environment, **git.WHILE_ASKING, "PATH": path}
 
         async def listed(question: list[str], *, must: bool) -> str:
             told = await run(question, env=env, timeout=git.SECONDS, output_limit=git.MOST_BYTES)
@@ -116,7 +122,12 @@ class Surroundings:
                 raise GitFailed(told)
             return told.stdout
 
-        said = await listed(git.question(about, program), must=git.is_git(argv))
+        said = await listed(git.question(about, program), must=must)
         found, places = git.heard(said)
         inner, _ = git.heard(await listed(git.inner_question(places, program), must=False)) if places else ([], [])
         return git.answers(found[0], inner) if found else []
+
+
+def _is_plain(argv: list[str]) -> bool:
+    """Whether it runs no other program, so that a word that has to do with git is just a word: `ls ./git`."""
+    return reach(tuple(argv)) is None
