@@ -336,7 +336,12 @@ def padded(args: Args, amount: int) -> Iterator[Args]:
         elif isinstance(found, str) and field not in OBJECTS | COMMANDS:
             yield _put(args, place, found + " " + "y" * amount)
             yield _put(args, place, "é" * amount + " " + found)
+            yield _put(args, place, f"{found} {_unseen(amount)}")
+        elif isinstance(found, str) and field == "to":
+            yield _put(args, place, found + _unseen(amount))
         elif isinstance(found, list) and not _is_whole_line(args, place):
+            if field != "argv":
+                yield _put(args, place, [*found, _unseen(amount)])
             several = min(amount, 3_000)
             friends = [f"friend{number}@example.com" for number in range(several)]
             yield _put(args, place, [*found, *friends])
@@ -345,6 +350,12 @@ def padded(args: Args, amount: int) -> Iterator[Args]:
         elif isinstance(found, dict) and place:
             yield _put(args, place, {**found, **{f"V{number}": "x" for number in range(min(amount, 3_000))}})
             yield _put(args, place, {**found, "deep": _nested(min(amount, 300))})
+
+
+def _unseen(amount: int) -> str:
+    """Marks with letters between them that nobody sees, in the order that takes longest to put right."""
+    half = min(amount, 32_000) // 2
+    return "a" + "\u0301\u200b" * half + "\u0323\u200b" * half
 
 
 def _nested(depth: int) -> Any:

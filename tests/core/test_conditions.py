@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pollux.core.conditions import LONGEST, MOST_VALUES, Condition, condition_of, folded
+from pollux.core.conditions import LONGEST, LONGEST_NAME, MOST_VALUES, Condition, condition_of, folded
 from pollux.core.errors import ValidationError
 
 
@@ -50,7 +50,19 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("to[*]", "equals", "x", {"to": None}, "not"),
     ("to[1]", "equals", "x", {"to": ["y", "x"]}, "holds"),
     ("to[1]", "equals", "x", {"to": ["y"]}, "not"),
-    ("to[1]", "equals", "x", {"to": "yx"}, "not"),
+    ("to[1]", "equals", "x", {"to": "yx"}, "undecided"),
+    ("to[0]", "equals", "x", {"to": "x"}, "undecided"),
+    ("to[0]", "equals", "x", {"to": {"0": "x"}}, "undecided"),
+    ("to.email", "equals", "x", {"to": [{"email": "x"}]}, "undecided"),
+    ("to[*].email", "equals", "x", {"to": {"email": "x"}}, "undecided"),
+    ("order.amount", "above", 100, {"order": [{"amount": 1000}]}, "undecided"),
+    ("order.amount", "above", 100, {"order": '{"amount": 1000}'}, "undecided"),
+    ("order.amount", "above", 100, {"order": None}, "not"),
+    ("order.amount", "above", 100, {"order": {}}, "not"),
+    ("order.**.amount", "above", 100, {"order": '{"amount": 1000}'}, "undecided"),
+    ("order.**.amount", "above", 100, {"order": [{"of": "x", "amount": 1}]}, "not"),
+    ("**.order.amount", "above", 100, {"a": {"order": "1000"}}, "undecided"),
+    ("**[0]", "equals", "x", {"a": ["x"], "b": "y"}, "holds"),
     ("*", "equals", "x", {"a": "x", "b": "x"}, "holds"),
     ("a.*.c", "equals", "x", {"a": {"b": {"c": "x"}}}, "holds"),
     ("to[*]", "equals", "x", {"to": ["x"] * (MOST_VALUES + 1)}, "undecided"),
@@ -87,6 +99,8 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "host", "*.example.com", {"a": "https://api.EXAMPLE.com./x?y=.evil.test"}, "holds"),
     ("a", "host", "example.com", {"a": "example.com:8080"}, "holds"),
     ("a", "host", "::1", {"a": "http://[::1]:80/"}, "holds"),
+    ("a", "address", "*@example.com", {"a": "b" * LONGEST_NAME + "@example.com"}, "undecided"),
+    ("a", "host", "*.example.com", {"a": "https://" + "b." * LONGEST_NAME + "example.com/"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://example.com@evil.test/"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://evil.test\\@example.com"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://example.com\t.evil.test"}, "undecided"),

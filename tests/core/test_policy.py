@@ -123,6 +123,9 @@ def test_a_rule_gives_its_reason_and_its_name():
     rules = [Rule("deny", reason="not on Sundays", name="sunday")]
     assert decide(request(), rules, ()) == Decision("deny", "not on Sundays", "sunday")
 
+    decision = decide(request(), [Rule("allow", tool="send_*", tier="user")], ())
+    assert decision.decider == "rule:user allow send_*"
+
     silent: list[tuple[Mode, str]] = [
         ("allow", "a rule allows it"),
         ("require_approval", "a rule asks for approval"),
@@ -556,8 +559,35 @@ def test_a_pattern_of_addresses_allows_one_address_and_not_a_text_of_two(recipie
         "bob@example.com, eve@rival.example",
         "eve@rival.example.",
         "EVE@RIVAL.example;x",
+        '"eve"@rival.example, b@x.org',
+        '"e v"@rival.example; b@x.org',
+        "eve @rival.example, b@x.org",
+        "eve@ rival.example, b@x.org",
+        "eve@(x)rival.example",
+        "eve@rival.example (boss)",
+        "eve@[rival.example]",
+        "eve%rival.example@relay.example",
+        "team: eve @rival.example;",
+        "mailto:eve%40rival.example",
+        "=?utf-8?q?eve=40rival.example?=",
+        "eve\uff20 rival.example",
+        ",".join(f"{n}@x.org" for n in range(2_000)),
     ],
 )
 def test_a_denied_address_is_found_in_whatever_a_tool_names(recipient: str):
     assert mode(request(SEND, recipient), Rule("deny", subjects=("*@rival.example",))) == "deny"
     assert mode(request(SEND, "bob@example.com"), Rule("deny", subjects=("*@rival.example",))) == "require_approval"
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "bob",
+        "<bob@example.com>",
+        "Bob <bob@example.com>, carol@x.org",
+        '"Bob B." <bob@example.com>;',
+        "BOB@example.com",
+    ],
+)
+def test_a_plain_list_of_other_addresses_is_not_denied(recipient: str):
+    assert mode(request(SEND, recipient), Rule("deny", subjects=("*@rival.example",))) == "require_approval"

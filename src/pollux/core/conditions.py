@@ -1,7 +1,8 @@
 """Conditions of a rule on arguments: a path into the parsed value, an operator, and what to compare with.
 
 Text is never searched as a whole. A value that cannot be compared, because it has another type or is too long, makes
-the condition undecided: a rule that denies or asks then applies, a rule that allows does not.
+the condition undecided: a rule that denies or asks then applies, a rule that allows does not. So does a path that meets
+another shape than it names, such as a list or a text where it expects an object.
 """
 
 import re
@@ -12,6 +13,7 @@ from types import EllipsisType
 from typing import Final, Literal, cast, get_args
 from unicodedata import normalize
 
+from pollux.core.canonical import require_few_marks
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
@@ -36,6 +38,8 @@ LONGEST: Final = 64 * 1024
 """Characters of a text that is compared with a pattern. A longer one is undecided."""
 MOST_VALUES: Final = 1_000
 """Values that one path may lead to. More are undecided."""
+LONGEST_NAME: Final = 1_000
+"""Characters of an address or a host that is compared. No real one comes near it; a longer one is undecided."""
 
 Match = Callable[[str, str], bool]
 """Whether a pattern is found in a text, in linear time."""
@@ -43,6 +47,7 @@ Match = Callable[[str, str], bool]
 _STEP: Final = re.compile(r'\[\*\]|\[(\d+)\]|\.?(\*\*|\*|[^.\[\]"*]+|"(?:[^"\\]|\\.)*")')
 _PUNYCODE: Final = re.compile(r"(?<![a-z0-9-])xn--[a-z0-9-]{1,59}(?![a-z0-9-])")
 """A label has 63 characters at most. To spell out a longer one takes quadratic time, and no host has it."""
+_LONGEST_LABEL: Final = 63
 _IGNORED: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
@@ -130,32 +135,41 @@ def steps(path: str) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def values_at(path: tuple[Step, ...], value: JSON) -> Iterator[JSON]:
-    """The values that a path leads to. One value where a list is meant counts as a list of one."""
+def values_at(path: tuple[Step, ...], value: JSON) -> Iterator[JSON | EllipsisType]:
+    """The values that a path leads to, and `...` where it meets another shape than it names.
+
+    One value where a list is meant counts as a list of one. Null is nothing.
+    """
     if not path:
         yield value
         return
     step, rest = path[0], path[1:]
     if step is ...:
-        yield from values_at(rest, value)
-        for below in _children(value):
-            yield from values_at(path, below)
-    elif isinstance(value, Mapping):
+        if value is not None and not isinstance(value, Mapping | list | tuple):
+            yield ...
+        yield from _values_below(rest, value)
+    elif isinstance(value, Mapping) and not isinstance(step, int):
         members = cast("Mapping[str, JSON]", value)
-        if step is None:
-            for each in members.values():
-                yield from values_at(rest, each)
-        elif isinstance(step, str) and step in members:
-            yield from values_at(rest, members[step])
-    elif isinstance(value, list | tuple):
+        for each in members.values() if step is None else [members[step]] if step in members else ():
+            yield from values_at(rest, each)
+    elif isinstance(value, list | tuple) and not isinstance(step, str):
         items = cast("list[JSON]", value)
-        if step is None:
-            for each in items:
-                yield from values_at(rest, each)
-        elif isinstance(step, int) and step < len(items):
-            yield from values_at(rest, items[step])
+        for each in items if step is None else items[step : step + 1]:
+            yield from values_at(rest, each)
     elif step is None and value is not None:
         yield from values_at(rest, value)
+    elif value is not None:
+        yield ...
+
+
+def _values_below(path: tuple[Step, ...], value: JSON) -> Iterator[JSON | EllipsisType]:
+    """The values at any depth. What does not have the first step is passed by: the next level may have it."""
+    step = path[0]
+    fits_text, fits_number = isinstance(value, Mapping), isinstance(value, list | tuple)
+    if step is None or (fits_text if isinstance(step, str) else fits_number):
+        yield from values_at(path, value)
+    for below in _children(value):
+        yield from _values_below(path, below)
 
 
 def _children(value: JSON) -> Iterable[JSON]:
@@ -166,7 +180,10 @@ def _children(value: JSON) -> Iterable[JSON]:
 
 def folded(text: str) -> str:
     """A text as it is compared where a difference must not help: Unicode form, case, IDNA spelling and what is not seen
-    are removed."""
+    are removed.
+
+    Raises ValidationError for more marks on one letter than can be put in order in linear time.
+    """
     # What is long is not met again, and would stay.
     return _folded_once(text) if len(text) > LONGEST_KEPT else _folded(text)
 
@@ -175,8 +192,15 @@ def _folded_once(text: str) -> str:
     lowered = text.lower()
     if text.isascii() and "xn--" not in lowered:
         return lowered
-    plain = _IGNORED.sub("", normalize("NFKC", text).casefold()).replace("\u3002", ".")
-    return _IGNORED.sub("", normalize("NFKC", _PUNYCODE.sub(_spelled_out, plain)).casefold())
+    plain = _in_one_form(text).replace("\u3002", ".")
+    return _in_one_form(_PUNYCODE.sub(_spelled_out, plain))
+
+
+def _in_one_form(text: str) -> str:
+    # Marks are counted after the letters between them that nobody sees are gone: normalising meets them side by side.
+    seen = _IGNORED.sub("", text)
+    require_few_marks(seen)
+    return _IGNORED.sub("", normalize("NFKC", seen).casefold())
 
 
 _folded = lru_cache(maxsize=10_000)(_folded_once)
@@ -187,6 +211,14 @@ def _spelled_out(label: re.Match[str]) -> str:
         return label[0][4:].encode().decode("punycode")
     except UnicodeError:
         return label[0]
+
+
+def _is_foldable(text: str) -> bool:
+    try:
+        folded(text)
+    except ValidationError:
+        return False
+    return True
 
 
 def _require_comparable(condition: Condition) -> None:
@@ -204,8 +236,10 @@ def _require_comparable(condition: Condition) -> None:
         raise ValidationError(f"expected {operator} of the condition on {condition.path!r} to be {expected}")
 
 
-def _compared(condition: Condition, value: JSON, match: Match, allows: bool) -> bool | None:
+def _compared(condition: Condition, value: JSON | EllipsisType, match: Match, allows: bool) -> bool | None:
     """True, False, or None where this value cannot be compared."""
+    if value is ...:
+        return None
     expected = condition.value
     match condition.operator:
         case "equals":
@@ -227,10 +261,16 @@ def _text_fits(operator: Operator, value: str, expected: str, match: Match, allo
             return normalize("NFC", value).startswith(normalize("NFC", expected))
         case "glob":
             return fnmatchcase(normalize("NFC", value), normalize("NFC", expected))
+        case "address" | "host" | "file" if not _is_foldable(value):
+            return None
         case "address" | "host":
-            name = _address(value) if operator == "address" else _host(value)
+            name = address_in(value) if operator == "address" else _host(value)
             # Folding joins what are different names to a resolver: enough to deny, too little to allow.
-            if name is None or (allows and not all(map(_is_plain_label, re.split("[.@]", name)))):
+            if (
+                name is None
+                or len(name) > LONGEST_NAME
+                or (allows and not all(map(_is_plain_label, re.split("[.@]", name))))
+            ):
                 return None
             before, at, host = folded(name).rpartition("@")
             plain = _plain_host(host)
@@ -252,6 +292,9 @@ def _pattern_of(expected: str) -> str:
 def _is_plain_label(label: str) -> bool:
     """Whether a part of a name means to a resolver what it means folded."""
     lowered = label.lower()
+    if len(label) > _LONGEST_LABEL and lowered.startswith("xn--"):
+        # Nor does it take a shorter time to spell it back.
+        return False
     if lowered.startswith("xn--"):
         lowered = _PUNYCODE.sub(_spelled_out, lowered)
         written = f"xn--{lowered.encode('punycode').decode()}"
@@ -259,7 +302,7 @@ def _is_plain_label(label: str) -> bool:
     return lowered == folded(label)
 
 
-def _address(value: str) -> str | None:
+def address_in(value: str) -> str | None:
     """The address of `Bob <bob@example.com>`. None for several, and for what parsers read differently."""
     name, bracket, rest = value.strip().partition("<")
     bare = rest.removesuffix(">").strip() if bracket else name.strip()
@@ -352,6 +395,6 @@ def _is_scalar(value: JSON) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-def _first(most: int, values: Iterator[JSON]) -> Iterator[JSON]:
+def _first(most: int, values: Iterator[JSON | EllipsisType]) -> Iterator[JSON | EllipsisType]:
     for _, value in zip(range(most), values, strict=False):
         yield value

@@ -16,11 +16,11 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from typing import Final, Literal, cast
 
 from pollux.core.canonical import canonical
-from pollux.core.conditions import LONGEST_KEPT, Condition, Match, folded
+from pollux.core.conditions import LONGEST_KEPT, Condition, Match, address_in, folded
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
@@ -40,7 +40,12 @@ _ADDRESSES: Final = re.compile(r"[^\s:/@]*@[^\s:/@]*")
 """A pattern of mail addresses."""
 _ADDRESS: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
 """One plain address, for every parser."""
-_IN_TEXT: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
+_BETWEEN: Final = re.compile(r"[\s,;:<>()\"\\]+")
+"""What may stand between addresses in a text."""
+_HAS_ADDRESS: Final = re.compile(r"@|%40|=\?")
+"""A text that programs may read an address from: as it stands, in a URL, or in an encoded word of a header."""
+MOST_ADDRESSES: Final = 1_000
+"""Addresses in one text. Of more, nobody knows which they are."""
 UNANALYSED: Final = "unanalysed"
 """The subject of a call that is too long, too deep or too strange to be read to its end."""
 
@@ -271,11 +276,13 @@ def _by_rules(request: PolicyRequest, rules: Sequence[Rule], match: Match) -> tu
                 if _matches(rule, request, match):
                     matched.append(rule)
             except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
-                return Decision("deny", f"a policy rule could not be evaluated ({problem})", rule.name), False
+                said = f"a policy rule could not be evaluated ({problem})"
+                return Decision("deny", said, _name_of(rule)), False
         if matched:
             first = matched[0]
             grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
-            return Decision(first.decision, first.reason or _default_reason(first.decision), first.name), grantable
+            said = first.reason or _default_reason(first.decision)
+            return Decision(first.decision, said, _name_of(first)), grantable
     if UNANALYSED in request.subjects:
         return Decision("require_approval", "it is too long or too deeply nested to be analysed", "default"), False
     if request.tool.default_approval == "not_required" and not request.tool.side_effect:
@@ -283,6 +290,11 @@ def _by_rules(request: PolicyRequest, rules: Sequence[Rule], match: Match) -> tu
     if request.tool.default_approval == "not_required":
         return Decision("allow", "the tool asks for no approval", "default"), True
     return Decision("require_approval", "side effects need a person's approval", "default"), True
+
+
+def _name_of(rule: Rule) -> str:
+    """What the audit calls it. Where nobody gave it a name, it is called by what it does."""
+    return rule.name or f"{rule.tier} {rule.decision} {rule.tool}"
 
 
 def _default_reason(mode: Mode) -> str:
@@ -376,26 +388,52 @@ def _is_like(value: str, pattern: str) -> bool:
 
 
 def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
-    """As a deny looks at a subject: another case, Unicode form or IDNA spelling is no way around it."""
-    known = _folded(patterns)
-    return _fits(subject, patterns) or any(_fits(each, known) for each in _spellings(subject))
+    """As a deny looks at a subject: another case, Unicode form or IDNA spelling is no way around it.
+
+    A text that takes too long to bring into one form fits. So does a text with an address in it, where the patterns are
+    about addresses and it is not certain which one programs read there.
+    """
+    if _fits(subject, patterns):
+        return True
+    known, is_about_addresses = _folded(patterns)
+    found = _spelled(subject) if len(subject) <= LONGEST_KEPT else _spelled.__wrapped__(subject)
+    if found is None or (is_about_addresses and not found.is_clear):
+        return True
+    for each in found.spellings:  # noqa: SIM110  A generator costs more than the comparison.
+        if _fits(each, known):
+            return True
+    return False
 
 
-def _spellings(subject: str) -> tuple[str, ...]:
-    return _spelled(subject) if len(subject) <= LONGEST_KEPT else _spelled.__wrapped__(subject)
+@frozen
+class _Spelled:
+    """How else a subject may be meant, and whether it is clear which addresses are in it."""
+
+    spellings: tuple[str, ...]
+    is_clear: bool = True
 
 
 @lru_cache(maxsize=10_000)
-def _spelled(subject: str) -> tuple[str, ...]:
-    """How else it may be meant: folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
-    plain = folded(subject)
-    inside = (each.rstrip(".") for each in _IN_TEXT.findall(plain))
-    return tuple(dict.fromkeys((plain, *inside)))
+def _spelled(subject: str) -> _Spelled | None:
+    """Folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
+    try:
+        plain = folded(subject)
+    except ValidationError:
+        return None
+    if not _HAS_ADDRESS.search(plain):
+        return _Spelled((plain,))
+    named = [each for each in re.split("[,;]", plain, maxsplit=MOST_ADDRESSES) if each.strip()]
+    is_clear = len(named) <= MOST_ADDRESSES and all(address_in(each) is not None for each in named)
+    around = [word.split("@") for word in _BETWEEN.split(plain) if "@" in word]
+    inside = [f"{name}@{host.rstrip('.')}" for parts in around for name, host in pairwise(parts) if name and host]
+    return _Spelled(tuple(dict.fromkeys((plain, *inside))), is_clear)
 
 
 @lru_cache(maxsize=1_000)
-def _folded(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(folded, patterns))
+def _folded(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """The patterns folded, and whether one of them is about addresses."""
+    known = tuple(map(folded, patterns))
+    return known, any(map(_ADDRESSES.fullmatch, known))
 
 
 def _granted_by(request: PolicyRequest, grants: Iterable[Grant]) -> tuple[Grant, ...]:
