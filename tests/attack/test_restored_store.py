@@ -15,6 +15,8 @@ from tests.stores.postgres import fresh_database
 from tests.waiting import until
 
 from pollux.core.errors import Misfit, StoreError, StoreRestored
+from pollux.core.ids import GrantId, UserId
+from pollux.core.policy import Grant
 from pollux.engine.adoption import adopt, doubtful
 from pollux.engine.engine import Engine
 from pollux.engine.ports import AuditFact, Change
@@ -193,6 +195,35 @@ async def test_an_adoption_that_was_stopped_in_the_middle_leaves_the_store_in_do
     with pytest.raises(Misfit):
         await adopt(store, by="root", at=NOW)
     await store.close()
+
+
+@pytest.mark.parametrize("kind", ["files", pytest.param("database", marks=pytest.mark.slow)])
+async def test_a_grant_that_was_revoked_after_the_backup_allows_nothing_once_adopted(tmp_path: Path, kind: str):
+    with ExitStack() as stack:
+        site_: Site = Files(tmp_path)
+        if kind == "database":
+            site_ = Database(stack.enter_context(fresh_database()), tmp_path)
+        grants = [Grant(GrantId(f"gnt_{who}"), UserId(who), "once", "bob", "always", NOW) for who in ("ada", "bob")]
+        store = site_.store()
+        await store.open()
+        await store.commit(Change(grants=tuple(grants), audit=(AuditFact(NOW, "approved", "ada"),)))
+        await store.close()
+        site_.back_up(2)
+        store = site_.store()
+        await store.open()
+        revoked = Change(revoked=(grants[0].id,), audit=(AuditFact(NOW, "revoked", "ada"),))
+        await store.commit(revoked)
+        await store.close()
+        site_.restore(2)
+        store = site_.store()
+        await store.open()
+        assert [grant.id for grant in await store.grants(None)] == ["gnt_ada", "gnt_bob"]
+        await adopt(store, by="root", at=NOW)
+        assert not await store.grants(None)
+        told = [(entry.kind, entry.user, entry.by) for entry in await store.audit()]
+        assert told[-2:] == [("revoked", "ada", "root"), ("revoked", "bob", "root")]
+        assert (await store.verify_audit()).problems == ()
+        await store.close()
 
 
 async def _why(folder: Path) -> str:

@@ -9,6 +9,7 @@ from pollux.config import ConfigError
 
 if TYPE_CHECKING:
     from pollux.config import Settings
+    from pollux.core.policy import Grant
     from pollux.core.run import Action
     from pollux.engine.adoption import Doubtful, Fate
     from pollux.engine.ports import Store
@@ -66,11 +67,12 @@ async def _adopt(settings: "Settings", arguments: argparse.Namespace, teller: Te
         if not why:
             teller.talk("the store is the one that was here last: there is nothing to adopt")
             return 0
-        runs = await doubtful(store)
+        runs, grants = await doubtful(store), await store.grants(None)
         if arguments.json:
-            teller.document({"reason": why, "runs": [_document(each) for each in runs]})
+            said = [{"id": each.id, "user": each.user, "tool": each.tool, "subject": each.subject} for each in grants]
+            teller.document({"reason": why, "runs": [_document(each) for each in runs], "grants": said})
         else:
-            teller.lines([f"restored: {why}", *_lines(runs, teller)])
+            teller.lines([f"restored: {why}", *_lines(runs, teller), *(_revoked(each, teller) for each in grants)])
         if arguments.dry_run:
             return 0
         if not (arguments.yes or await _is_confirmed()):
@@ -124,6 +126,11 @@ def _lines(runs: "Sequence[Doubtful]", teller: Teller) -> list[str]:
         lines.append(f"{run.id}  {run.status}, for {teller.line(run.user)}: asks before each action from now on")
         lines += [f"    {action.id}  {_what(action, teller)}: {FATES[fate]}" for action, fate in each.actions]
     return lines
+
+
+def _revoked(grant: "Grant", teller: Teller) -> str:
+    to = teller.line(grant.subject, 120)
+    return f"{grant.id}  {teller.line(grant.tool)} to {to}, for {teller.line(grant.user)}: this grant is revoked"
 
 
 def _what(action: "Action", teller: Teller) -> str:

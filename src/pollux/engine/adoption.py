@@ -2,7 +2,8 @@
 
 What happened after the backup was taken is in no journal: a run that waits there may have been approved, sent and ended
 since. So nothing of it is repeated by itself. Each open run is marked: what may have been done is looked up where its
-tool can be asked, and otherwise has an unknown outcome; whatever else the run wants to do is asked about.
+tool can be asked, and otherwise has an unknown outcome; whatever else the run wants to do is asked about. Every grant
+is revoked: nobody knows whether it was revoked after the backup.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,9 @@ def fate_of(action: Action) -> Fate | None:
 
 
 async def adopt(store: Store, *, by: str, at: Instant) -> int:
-    """Mark every open run, note who adopted the store, and let it take writes. Returns how many runs were open.
+    """Mark every open run, revoke every grant, note who adopted the store, and let it take writes.
+
+    Returns how many runs were open.
 
     When it is stopped in the middle, the store is still in doubt, and adopting it again does the rest.
 
@@ -68,7 +71,9 @@ async def adopt(store: Store, *, by: str, at: Instant) -> int:
     await store.begin_lineage()
     message = f"{why}; goes on {after} with {len(rows)} open runs"
     fact = AuditFact(at=at, kind="adopted", user=by, by=by, message=message)
-    await store.commit(Change(audit=(fact,), adopts=True))
+    grants = await store.grants(None)
+    taken = [AuditFact(at=at, kind="revoked", user=grant.user, tool_name=grant.tool, by=by) for grant in grants]
+    await store.commit(Change(audit=(fact, *taken), revoked=tuple(grant.id for grant in grants), adopts=True))
     for row in rows:
         await store.commit(await _marked(store, await _run_of(store, row), by=by, at=at))
     await store.trust()

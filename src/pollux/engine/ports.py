@@ -311,7 +311,9 @@ class Store(Protocol):
         """Newest first; `before` is the id of the last one seen."""
         ...
 
-    async def grants(self, user: UserId) -> Sequence[Grant]: ...
+    async def grants(self, user: UserId | None) -> Sequence[Grant]:
+        """What a user has granted, oldest first. None: everybody's, for an adoption."""
+        ...
 
     async def secret(self, user: UserId, name: str) -> bytes | None:
         """What the user has entrusted under this name, sealed: a store cannot read it."""

@@ -191,8 +191,8 @@ class MemoryStore:
         page = _page(own, lambda row: (row.requested_at, row.approval_id), None, before)
         return [row for row in page if status in (None, row.status)][:limit]
 
-    async def grants(self, user: UserId) -> Sequence[Grant]:
-        own = (grant for grant in self._grants.values() if grant.user == user)
+    async def grants(self, user: UserId | None) -> Sequence[Grant]:
+        own = (grant for grant in self._grants.values() if user in (None, grant.user))
         return sorted(own, key=lambda grant: (grant.granted_at, grant.id))
 
     async def secret(self, user: UserId, name: str) -> bytes | None:

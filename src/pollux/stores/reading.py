@@ -254,10 +254,11 @@ def sessions(db: Db, user: str) -> list[BrowserSession]:
     return [BrowserSession(*row) for row in db.execute(statement, (user,))]
 
 
-def grants(db: Db, user: str) -> list[Grant]:
-    """What a user has granted, oldest first."""
-    statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE user = ? ORDER BY granted_at, grant_id"
-    return [Grant(*row) for row in db.execute(statement, (user,))]
+def grants(db: Db, user: str | None) -> list[Grant]:
+    """What a user has granted, or everybody has, oldest first."""
+    condition, values = ("TRUE", ()) if user is None else ("user = ?", (user,))
+    statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE {condition} ORDER BY granted_at, grant_id"
+    return [Grant(*row) for row in db.execute(statement, values)]
 
 
 def due(db: Db, now: Instant) -> list[RunId]:

@@ -212,7 +212,7 @@ class SqliteStore:
             page = page.where("status = ?", status)
         return [ApprovalRow(*row) for row in await self._listing(page, limit, before)]
 
-    async def grants(self, user: UserId) -> Sequence[Grant]:
+    async def grants(self, user: UserId | None) -> Sequence[Grant]:
         return self._read(lambda db: reading.grants(db, user))
 
     async def secret(self, user: UserId, name: str) -> bytes | None:

@@ -115,10 +115,11 @@ def run_rows(condition: str, *values: str) -> Statement:
     return statement.encode(), values
 
 
-def grants(user: str) -> Statement:
-    """What a user has granted, oldest first."""
-    statement = f'SELECT {columns(GRANT)} FROM pollux.grants WHERE "user" = %s ORDER BY granted_at, grant_id'
-    return statement.encode(), (user,)
+def grants(user: str | None) -> Statement:
+    """What a user has granted, or everybody has, oldest first."""
+    condition, values = ("TRUE", ()) if user is None else ('"user" = %s', (user,))
+    statement = f"SELECT {columns(GRANT)} FROM pollux.grants WHERE {condition} ORDER BY granted_at, grant_id"
+    return statement.encode(), values
 
 
 def audit(

@@ -231,7 +231,7 @@ class PostgresStore:
             page = page.where("status = %s", status)
         return [ApprovalRow(*row) for row in await self._ask(page.asked(limit, before), user=user)]
 
-    async def grants(self, user: UserId) -> Sequence[Grant]:
+    async def grants(self, user: UserId | None) -> Sequence[Grant]:
         return [Grant(*row) for row in await self._ask(reading.grants(user), user=user)]
 
     async def secret(self, user: UserId, name: str) -> bytes | None:
