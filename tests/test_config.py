@@ -241,11 +241,12 @@ def test_a_dotenv_may_name_an_address_on_this_machine_with_its_key_alone(cwd: Pa
     assert read(cwd).gemini_base_url == f"http://{host}"
 
 
+@pytest.mark.parametrize("form", ["openai", "openai-keyless"])
 @pytest.mark.parametrize("file", ["pollux.toml", "config/.gemini.yaml"])
-def test_a_workspace_cannot_choose_where_prompts_are_sent(cwd: Path, file: str):
+def test_a_workspace_cannot_choose_where_prompts_are_sent(cwd: Path, file: str, form: str):
     (cwd / "config").mkdir()
     mark = "=" if file.endswith("toml") else ":"
-    (cwd / file).write_text(f'model {mark} "openai:https://evil.example/v1/m"\n')
+    (cwd / file).write_text(f'model {mark} "{form}:https://evil.example/v1/m"\n')
     settings = read(cwd)
     assert settings.model is None
     assert "may not say where prompts are sent" in settings.ignored[0]
@@ -461,6 +462,7 @@ def test_ollama_host_is_read_as_its_own_client_reads_it(cwd: Path, written: str,
         ("openai:http://box:8000/v1/qwen", ModelRef("openai", "qwen", "http://box:8000/v1")),
         ("openai:https://hub.example/api/v1/owner/m", ModelRef("openai", "owner/m", "https://hub.example/api/v1")),
         ("openai:http://box/m", ModelRef("openai", "m", "http://box")),
+        ("openai-keyless:http://box/m", ModelRef("openai", "m", "http://box", is_keyless=True)),
     ],
 )
 def test_a_model_name_says_who_answers(model: str, reference: ModelRef):

@@ -376,7 +376,7 @@ class Registry:
     def __init__(self, settings: Settings, environ: Mapping[str, str] = os.environ) -> None:
         self._settings = settings
         self._environ = environ
-        self._made: dict[tuple[str, str], Provider] = {}
+        self._made: dict[tuple[str, str, bool], Provider] = {}
 
     def __call__(self, model: str) -> Provider:
         """Raises ValidationError for a name of no known form, MissingCredential where a key is needed and missing."""
@@ -384,22 +384,23 @@ class Registry:
             ref = model_ref(model)
         except ConfigError as problem:
             raise ValidationError(str(problem), code="usage") from None
-        provider = self._provider(ref.provider, ref.base_url)
+        provider = self._provider(ref.provider, ref.base_url, is_keyless=ref.is_keyless)
         return provider if ref.name == model else Renamed(provider, ref.name)
 
     async def close(self) -> None:
         for provider in self._made.values():
             await provider.close()
 
-    def _provider(self, name: ProviderName, base_url: str | None) -> Provider:
-        known = self._made.get((name, base_url or ""))
+    def _provider(self, name: ProviderName, base_url: str | None, *, is_keyless: bool) -> Provider:
+        key = (name, base_url or "", is_keyless)
+        known = self._made.get(key)
         if known is None:
-            known = self._make(name, base_url)
+            known = self._make(name, base_url, is_keyless=is_keyless)
             most = getattr(self._settings, f"{name}_concurrency")
-            known = self._made[name, base_url or ""] = Bounded(known, most) if most is not None else known
+            known = self._made[key] = Bounded(known, most) if most is not None else known
         return known
 
-    def _make(self, name: ProviderName, base_url: str | None) -> Provider:
+    def _make(self, name: ProviderName, base_url: str | None, *, is_keyless: bool) -> Provider:
         settings = self._settings
         match name:
             case "gemini":
@@ -418,7 +419,7 @@ class Registry:
                 if name == "ollama":
                     key, url = None, settings.ollama_host.rstrip("/") + "/v1"
                 elif base_url is not None:
-                    key, url = settings.openai_api_key, base_url
+                    key, url = None if is_keyless else settings.openai_api_key, base_url
                 else:
                     key, url = _needed(settings.openai_api_key, "openai_api_key"), settings.openai_base_url
                 return traced_provider(OpenAIProvider(key, url, self._http(url)), tracer(), base_url=url)

@@ -85,7 +85,7 @@ def toolbox(place: Path) -> Toolbox:
         *tools_of(standard_blocks()),
         foreign_agent(live, Masking(())),
         *asked_tools(live, nowhere),
-        internal.internal_agent(host),
+        internal.internal_agent(host, ""),
         sub_runbook(host, Trust(place)),
         OnPage(ToolSpec("fill-password", "", page, where="page")),
         OnPage(ToolSpec("click-buy", "", page, where="page")),

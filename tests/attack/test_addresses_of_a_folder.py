@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from tests.attack.listening import Listener, listening
 from tests.cli.machine import Machine
+from tests.runbooks.lab import RunbookLab, agent, document, ended, waiting
 
 from pollux.config import read_settings
+from pollux.providers.scripted import reply
+from pollux.runbooks.agents.internal import child_of
 
 MINE = "the-persons-own-key"
 BASES = {
@@ -90,6 +93,45 @@ def test_the_program_sends_the_persons_key_to_no_address_of_the_folder(tmp_path:
         assert asked.returncode == 1
     assert machine.run("run", "--model", "gpt-x", "--timeout", "5", "Hello").returncode == 1
     assert listener.heard == []
+
+
+@pytest.mark.slow
+def test_a_runbook_that_names_an_address_is_answered_there_without_the_persons_key(tmp_path: Path, listener: Listener):
+    own = {"GEMINI_API_KEY": MINE, "ANTHROPIC_API_KEY": MINE, "OPENAI_API_KEY": MINE}
+    machine = Machine(tmp_path, HTTPS_PROXY="http://127.0.0.1:9", **own)
+    address, base = f"openai:{listener.url}/v1/gpt-5", f"{listener.url}/v1"
+    models: list[object] = [
+        address,
+        {"type": "claude", "data": {"model": address}},
+        {"type": "openAI", "data": {"model": "gpt-5", "uri": base}},
+        {"type": "ollama", "data": {"model": "llama", "uri": listener.url}},
+    ]
+    for number, model in enumerate(models):
+        block = agent("talk", "Say hello", source={"type": "internal", "model": model})
+        (machine.cwd / f"{number}.json").write_text(document(block, name=str(number)))
+        words = ("--trust",) if number else ("--allow", "runbook_agent")
+        assert machine.run("runbook", "run", f"{number}.json", *words).returncode == 1
+    assert len(listener.heard) >= len(models) and not [each for each in listener.heard if MINE in each]
+
+    # The address that the person gave is asked with the person's key, whoever wrote the document.
+    (machine.cwd / "own.json").write_text(document(agent("talk", "Say hello", source={"type": "internal"})))
+    machine.run("runbook", "run", "own.json", "--trust", "--model", address)
+    assert MINE in listener.heard[-1]
+
+
+async def test_arguments_that_name_an_address_reach_it_without_the_persons_key(tmp_path: Path):
+    lab = RunbookLab(tmp_path)
+    engine, runbooks = await lab.engine(reply("fine"))
+    run = await lab.start(runbooks, document(agent("talk", "Say hello")), trusted=False)
+    asked = (await waiting(engine, run.id)).open[0]
+    assert asked.approval
+    new = await engine.edit(asked.approval.id, {**asked.args, "model": "openai:http://127.0.0.1:9/v1/m"}, by="ada")
+    assert new.approval
+    await engine.resolve(new.approval.id, "approved", by="ada")
+    await ended(engine, run)
+    child = await engine.queries.run(child_of(new.id))
+    assert child.model == "openai-keyless:http://127.0.0.1:9/v1/m"
+    await lab.close()
 
 
 def test_the_listener_of_these_tests_hears(listener: Listener):

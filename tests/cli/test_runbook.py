@@ -243,6 +243,8 @@ async def test_the_question_about_a_document_shows_all_that_decides_what_it_does
         block("script", "list", code="ls notes", interpreter="bash -c rm${IFS}notes"),
         block("http", "get", verb="DELETE", url="http://127.0.0.1:1/all", code="GET http://127.0.0.1:1/one"),
         agent("ask", "Say hello", source=started, capabilities={"alwaysAllowTools": True}, mcpServers=[{"name": "m"}]),
+        agent("sum up", "Say more", source={"type": "internal", "model": "openai:http://127.0.0.1:1/v1/m"}),
+        agent("think", "Say all", source={"type": "internal", "model": "gpt-x"}),
         block("sub-runbook", "other", runbookPath="other.atrb"),
     )
     (machine.cwd / "it.runbook.json").write_text(source)
@@ -252,7 +254,8 @@ async def test_the_question_about_a_document_shows_all_that_decides_what_it_does
     finally:
         terminal.close()
     for words in ("bash -c rm${IFS}notes", "DELETE", "http://127.0.0.1:1/all", "sh -c 'touch made'", "alwaysAllowTools",
-                  '"m"', "KEY", "other.atrb"):  # fmt: skip
+                  '"m"', "KEY", "other.atrb", "model: gpt-x",
+                  "openai-keyless:http://127.0.0.1:1/v1/m"):  # fmt: skip
         assert words in asked
     assert "GET http" not in asked
 

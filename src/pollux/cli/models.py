@@ -91,10 +91,11 @@ def _entry(info: "ModelInfo", model: str) -> dict[str, Any]:
 def _by_flag(name: str, model: str) -> str | None:
     """What `--model` calls this one of the service that `model` belongs to; None where it has no name for it."""
     from pollux.config import ConfigError, model_ref
+    from pollux.config.models import ADDRESSED, KEYLESS
 
     ref = model_ref(model)
     if ref.base_url is not None:
-        return f"openai:{ref.base_url}/{name}"
+        return f"{KEYLESS if ref.is_keyless else ADDRESSED}{ref.base_url}/{name}"
     if ref.provider == "ollama":
         return f"ollama/{name}"
     try:

@@ -7,7 +7,7 @@ them: see `project`, which is loaded on first use because a command that fails f
 from typing import TYPE_CHECKING
 
 from pollux.config.files import ConfigError
-from pollux.config.models import ModelRef, ProviderName, model_ref, provider_of
+from pollux.config.models import ModelRef, ProviderName, model_ref, provider_of, without_key
 from pollux.config.settings import Settings, read_settings
 from pollux.config.sources import ConfigFile
 from pollux.config.table import SETTINGS, Setting, explain_missing
@@ -33,6 +33,7 @@ __all__ = [
     "model_ref",
     "provider_of",
     "read_settings",
+    "without_key",
 ]
 
 

@@ -9,6 +9,9 @@ from pollux.core.frozen import frozen
 
 ProviderName = Literal["gemini", "anthropic", "openai", "ollama"]
 
+ADDRESSED: Final = "openai:"
+KEYLESS: Final = "openai-keyless:"
+"""The same, asked without a key: what stands for an address that is not the person's own choice."""
 FORMS: Final = "gemini-…, claude-…, gpt-… or o<digit>…, ollama/<model>, openai:<base url>/<model>"
 
 _BY_PREFIX: Final[tuple[tuple[str, ProviderName], ...]] = (
@@ -26,6 +29,8 @@ class ModelRef:
     provider: ProviderName
     name: str
     base_url: str | None = None
+    is_keyless: bool = False
+    """No key of the person's is sent there."""
 
 
 def provider_of(model: str) -> ProviderName:
@@ -37,7 +42,7 @@ def model_ref(model: str) -> ModelRef:
     """The model name taken apart. Raises ConfigError listing the forms when it has none of them."""
     if not model.isprintable() or " " in model:
         raise _unknown(model)
-    if model.startswith("openai:"):
+    if model.startswith((ADDRESSED, KEYLESS)):
         return _addressed(model)
     if model.startswith("ollama/") and model != "ollama/":
         return ModelRef("ollama", model.removeprefix("ollama/"))
@@ -48,8 +53,13 @@ def model_ref(model: str) -> ModelRef:
     raise _unknown(model)
 
 
+def without_key(model: str) -> str:
+    """The same model, so that no key is sent to an address in its name."""
+    return KEYLESS + model.removeprefix(ADDRESSED) if model.startswith(ADDRESSED) else model
+
+
 def _addressed(model: str) -> ModelRef:
-    address = model.removeprefix("openai:")
+    form, _, address = model.partition(":")
     # Hubs name models "owner/model": what follows the version segment is all name.
     version = re.search(r"/v[0-9]+[a-z0-9]*/", address)
     cut = version.end() - 1 if version else address.rfind("/")
@@ -64,7 +74,7 @@ def _addressed(model: str) -> ModelRef:
         raise ConfigError("a model name must not hold a password. Set OPENAI_API_KEY instead", code="usage")
     if not fits:
         raise _unknown(model)
-    return ModelRef("openai", name, base_url)
+    return ModelRef("openai", name, base_url, is_keyless=f"{form}:" == KEYLESS)
 
 
 def _unknown(model: str) -> ConfigError:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, cast
 
 from pollux.config.convert import convert, is_missing
 from pollux.config.files import ConfigError, parse_env, parse_gemini_yaml, parse_toml, read_bytes
-from pollux.config.models import model_ref
+from pollux.config.models import ADDRESSED, KEYLESS, model_ref
 from pollux.config.table import BY_NAME, SETTINGS
 from pollux.core.frozen import frozen
 
@@ -171,7 +171,7 @@ def from_yaml(path: Path, ignored: list[str]) -> dict[str, Found]:
 
 def _without_address(found: dict[str, Found], ignored: list[str]) -> dict[str, Found]:
     model = found.get("model")
-    if model and isinstance(model.raw, str) and model.raw.strip().startswith("openai:"):
+    if model and isinstance(model.raw, str) and model.raw.strip().startswith((ADDRESSED, KEYLESS)):
         ignored.append(f"{model.where} is left out: a workspace may not say where prompts are sent. Use --model")
         del found["model"]
     return found

@@ -216,7 +216,7 @@ def make_runbooks(
     """
     kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host), foreign_agent(live, Masking(kept), agents))
+    agent_tools = (internal_agent(host, model), foreign_agent(live, Masking(kept), agents))
     types = (
         *standard_blocks(shell=shell),
         Agent(agent_tools, agents, model, root.path),

@@ -8,6 +8,7 @@ from typing import Final
 
 from pollux.cli.asking import ask_line, forget_typed
 from pollux.cli.shown import shown
+from pollux.config import without_key
 from pollux.core.errors import NotFound
 from pollux.core.run import run_of
 from pollux.engine.engine import Engine
@@ -92,6 +93,10 @@ def _about_agent(block: Block) -> Iterator[str]:
         yield f"starts: {shlex.join([agent.source.command, *agent.source.args])}"
         if agent.source.env:
             yield f"environment: {' '.join(f'{name}={value}' for name, value in agent.source.env.items())}"
+    elif agent.source.model:
+        # One of the hub has no name that could be asked for, and stops the run when its turn comes.
+        is_hubs = agent.source.model.maker == "atuinHub"
+        yield f"model: {agent.source.model.model if is_hubs else without_key(agent.source.model_name())}"
     if servers := block.props.get("mcpServers"):
         yield f"MCP servers: {json.dumps(servers, ensure_ascii=False)}"
     if may := [name for name, is_on in agent.capabilities.as_json().items() if is_on]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
+from pollux.config import without_key
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Tool
@@ -60,7 +61,8 @@ class Agent:
             args["accepted"] = _accepted(scene)
             return replace(reading.call(foreign.NAME, **args), placed_by=placed_by)
         try:
-            args["model"] = config.source.model_name() or scene.model or self._model
+            # Where a document says that prompts go, no key of the person's goes.
+            args["model"] = without_key(config.source.model_name()) or scene.model or self._model
         except ValidationError as problem:
             raise reading.problem(str(problem)) from None
         if not args["model"]:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Final, cast
 
+from pollux.config import without_key
 from pollux.core.errors import Conflict, ToolError, ValidationError
 from pollux.core.ids import RunId
 from pollux.core.messages import JSON
@@ -86,14 +87,17 @@ def profile(model: str) -> Profile:
     )
 
 
-def internal_agent(host: Host) -> Tool:
-    """The tool that starts the child."""
+def internal_agent(host: Host, model: str) -> Tool:
+    """The tool that starts the child. `model` is the person's own: an address in its name may get their key."""
 
     async def run(context: ToolContext, args: Args) -> None:
         parent = await host.engine.queries.run(context.run_id, context.user)
         root = parent.parent.root if parent.parent else parent.id
         capabilities = cast("dict[str, bool]", args["capabilities"])
         timeout = cast("float | None", args["timeout"])
+        named = str(args["model"])
+        # Also where the arguments were edited: an address counts with the key beside it alone.
+        is_own = named in (model, last_opening(parent.messages).model)
         limits = Limits(model_calls=MODEL_CALLS, seconds=timeout, approval_seconds=APPROVAL_SECONDS)
         try:
             await host.engine.start(
@@ -103,7 +107,7 @@ def internal_agent(host: Host) -> Tool:
                     profile=PROFILE,
                     door=parent.door,
                     origin=parent.origin,
-                    model=str(args["model"]),
+                    model=named if is_own else without_key(named),
                     interactive=parent.interactive,
                     limits=limits,
                     live=True,
