@@ -45,7 +45,7 @@ class RunStarted:
     document: Document | None = None
     """The runbook that it follows, as it was when the run began."""
     sources: tuple[str, ...] = ()
-    """Which tools had spoken in the thread before."""
+    """Which tools had spoken in the thread before, and in the runs around this one."""
     request: str = ""
     """A digest of what a door was asked for: whoever repeats the question can be told from one who asks another."""
     page: Page | None = None
@@ -186,6 +186,8 @@ class ActionCompleted:
     action_id: ActionId
     attempt: int
     result: JSON
+    sources: tuple[str, ...] = ()
+    """Whose words a child run had read that answers with this."""
     at: Instant
 
 
@@ -200,6 +202,8 @@ class ActionFailed:
     message: str
     connect_url: str = ""
     """Where the user can give what was missing."""
+    sources: tuple[str, ...] = ()
+    """Whose words a child run had read that failed."""
     at: Instant
 
 

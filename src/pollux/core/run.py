@@ -237,7 +237,8 @@ class Run:
     document: Document | None = None
     """The runbook that it follows, and whether a person had accepted its text when the run began."""
     sources: tuple[str, ...] = ()
-    """Whose words the model reads: tools that had spoken in the thread before, and the web since it was read."""
+    """Whose words the model reads: of tools that had spoken in the thread before, of what the runs around it and its
+    children have read, and of the web since it was read."""
     request: str = ""
     """A digest of what a door was asked for, where it wants to know a repetition when it sees one."""
     page: Page | None = None
@@ -340,6 +341,11 @@ class Run:
     def _newest_first(self) -> Iterator[Action]:
         yield from reversed(self.open)
         yield from reversed(self.done)
+
+
+def within_parents(parent: Run | None, own: Instant | None) -> Instant | None:
+    """When a run has to be over: by its own limits, and with the run that it works for."""
+    return min((each for each in (own, parent.deadline if parent else None) if each is not None), default=None)
 
 
 def evolve(value: T, **changes: Any) -> T:

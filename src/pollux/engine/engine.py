@@ -31,14 +31,14 @@ from pollux.core.events import (
     RunClaimed,
     RunStarted,
 )
-from pollux.core.ids import ActionId, ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
+from pollux.core.ids import ActionId, ApprovalId, GrantId, RunId, ThreadId, UserId
 from pollux.core.machine import pending
 from pollux.core.messages import JSON
 from pollux.core.messages import user as user_message
 from pollux.core.page import Page
 from pollux.core.policy import SCOPES, Rule, Scope
 from pollux.core.profile import Profile
-from pollux.core.run import Action, CancelReason, Run, run_of
+from pollux.core.run import Action, CancelReason, Run, run_of, within_parents
 from pollux.core.thread import MessagesImported, Thread, ThreadEvent, ThreadOpened, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
@@ -256,8 +256,9 @@ class Engine:
         user: UserId | None = None,
         error: str | None = None,
         code: str = "tool_call_failure",
+        sources: Iterable[str] = (),
     ) -> Run:
-        """The answer of a page or a child run to its action, or what went wrong."""
+        """The answer of a page or a child run to its action, or what went wrong; and whose words a child has read."""
         action = await self._action(action_id_, user)
         if action.started is None or action.where == "here":
             raise Misfit(f"submit needs action {action_id_!r} to wait for an answer, but it is {action.status}")
@@ -268,6 +269,7 @@ class Engine:
             last = (run.action(action.id) or action).started
             assert last is not None
             about: Any = {"epoch": last.epoch, "action_id": action.id, "attempt": last.attempt, "at": self.clock.now()}
+            about["sources"] = tuple(sorted(sources))
             if error is None:
                 return [ActionCompleted(result=said, **about)]
             return [ActionFailed(code=code, message=error, **about)]
@@ -367,6 +369,7 @@ class Engine:
         limits = start.limits or profile.limits
         run_id = start.run_id or self._ids.run_id()
         parent = await self.queries.parent(start.parent.run_id, start.user) if start.parent else None
+        heard = gate.provenance_of(parent) - {"user"} if parent else ()
         began = RunStarted(
             run_id=run_id,
             thread_id=thread.id,
@@ -379,7 +382,7 @@ class Engine:
             limits=limits,
             on_reject=profile.on_reject,
             interactive=start.interactive,
-            deadline=_within_parents(parent, now + limits.seconds if limits.seconds is not None else None),
+            deadline=within_parents(parent, now + limits.seconds if limits.seconds is not None else None),
             parent=start.parent,
             head=thread.head,
             compressed=thread.compressed,
@@ -387,7 +390,7 @@ class Engine:
             instructions=start.instructions,
             rules=start.rules,
             document=start.document,
-            sources=thread.sources,
+            sources=tuple(sorted({*thread.sources, *heard})),
             request=start.request,
             page=start.page,
             keep_seconds=start.keep_seconds,
@@ -421,8 +424,9 @@ class Engine:
         assert run.parent is not None and run.ending is not None
         action, failed = run.parent.action_id, run.ending.status != "completed"
         error, code = (run.ending.message, failure_code(run.ending)) if failed else (None, "")
+        heard = gate.provenance_of(run) - {"user"}
         try:
-            await patiently(lambda: self.submit(action, told_by(run), error=error, code=code))
+            await patiently(lambda: self.submit(action, told_by(run), error=error, code=code, sources=heard))
         except (Misfit, NotFound) as problem:
             logger.info("a child's end came too late for its parent: %s", problem)
 
@@ -474,10 +478,6 @@ class Engine:
         if action is None:
             raise NotFound(f"there is no action {action_id_!r}")
         return action
-
-
-def _within_parents(parent: Run | None, own: Instant | None) -> Instant | None:
-    return min((each for each in (own, parent.deadline if parent else None) if each is not None), default=None)
 
 
 def _one_of(what: str, found: str | None, expected: tuple[str | None, ...]) -> None:

@@ -326,7 +326,7 @@ def _request_for(
 ) -> PolicyRequest:
     # What a tool asks for is made of that tool's words, too.
     asking = run.action(asker) if asker else None
-    words = _provenance(run).union([f"tool:{asking.tool}"] if asking else [])
+    words = provenance_of(run).union([f"tool:{asking.tool}"] if asking else [])
     known = call.facts or NO_FACTS
     return PolicyRequest(
         tool=tool.asking(args) if isinstance(tool, OnPage) else tool.spec,
@@ -388,7 +388,7 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     return ""
 
 
-def _provenance(run: Run) -> frozenset[str]:
+def provenance_of(run: Run) -> frozenset[str]:
     """Where the words came from that the model had read: the user, and every tool that answered."""
     tools = {action.tool for action in run.done if action.started}
     shown = ("page",) if run.page else ()

@@ -28,7 +28,6 @@ from pollux.core.events import (
     TimeReached,
     ToolObserved,
 )
-from pollux.core.hosted import WEB
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import step
 from pollux.core.policy import Grant
@@ -343,7 +342,7 @@ def change_of(
 
 def _sources(before: Run | None, after: Run, thread: Thread) -> tuple[str, ...]:
     """Whose words are in the thread, the run's own among them."""
-    new = {source for source in WEB if source in after.sources}
+    new = set(after.sources).difference(thread.sources)
     if before is None:
         new |= sources_of(after.messages)
     elif len(after.done) > len(before.done):

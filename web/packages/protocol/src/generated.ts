@@ -898,6 +898,7 @@ export interface ActionCompleted {
   attempt: number;
   result: unknown;
   at: number;
+  sources: string[];
 }
 /**
  * An attempt failed, or the policy changed its mind before one was made (attempt 0).
@@ -910,6 +911,7 @@ export interface ActionFailed {
   message: string;
   at: number;
   connect_url: string;
+  sources: string[];
 }
 /**
  * A look at the world told whether an interrupted attempt had happened.
