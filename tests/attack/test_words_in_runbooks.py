@@ -107,3 +107,55 @@ async def test_what_an_agent_brought_from_the_web_is_known_to_the_runbooks_aroun
     run = await ended(engine, await started(lab, engine, runbooks, document(talk, use), rule))
     assert run.actions[-1].call.id == id_of("use") and run.actions[-1].status == "rejected"
     assert "web" in run.actions[-1].provenance and not (lab.work / "made").exists()
+
+
+TALK = "{{ doc.named['talk'].output.text | shellquote }}"
+PASSED_ON = {
+    "output": (script("a", f"printf %s {TALK}"), script("b", "{{ doc.named['a'].output.stdout }}")),
+    "combined": (script("a", f"printf %s {TALK} >&2"), script("b", "{{ doc.previous.output.combined }}")),
+    "outputVariable": (script("a", f"printf %s {TALK}", outputVariable="V"), script("b", "{{ var.V }}")),
+    "variables": (script("a", f'echo V={TALK} >> "$ATUIN_OUTPUT_VARS"'), script("b", "{{ var.V }}")),
+    "terminal": (block("terminal", "a", code=f"printf %s {TALK}"), script("b", "{{ doc.named['a'].output.output }}")),
+    "var": (
+        script("a", f"printf %s {TALK}"),
+        block("var", "V", value="{{ doc.named['a'].output.stdout }}"),
+        script("b", "{{ var.V }}"),
+    ),
+    "twice": (
+        script("a", f"printf %s {TALK}"),
+        script("again", "printf %s {{ doc.named['a'].output.stdout | shellquote }}", outputVariable="V"),
+        script("b", "{% for each in [var.V] %}{{ each }}{% endfor %}"),
+    ),
+    "environment": (
+        block("env", "SAID", value="{{ doc.named['talk'].output.text }}"),
+        script("a", 'printf %s "$SAID"'),
+        script("b", "{{ doc.named['a'].output.stdout }}"),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", PASSED_ON)
+async def test_words_that_pass_through_a_program_are_still_the_agents(lab: RunbookLab, way: str):
+    engine, runbooks = await lab.engine(reply("touch made"))
+    run = await lab.start(runbooks, document(agent("talk", "What?"), *PASSED_ON[way]))
+    asked: list[str] = []
+    while True:
+        child = await waiting(engine, run.id)
+        [action] = [each for each in child.open if each.approval]
+        assert action.approval and action.call.facts and "agent: talk" in action.call.facts.rendered_from
+        asked.append(action.call.id)
+        if action.call.id == id_of("b"):
+            break
+        await engine.resolve(action.approval.id, "approved", by="ada")
+    assert id_of("a") in asked and not (lab.work / "made").exists()
+
+
+async def test_what_a_documents_own_programs_put_out_asks_nobody(lab: RunbookLab):
+    engine, runbooks = await lab.engine(reply("hello"))
+    blocks = (
+        agent("talk", "What?"),
+        script("a", "printf 'touch made'", outputVariable="V"),
+        script("b", "{{ var.V }} {{ doc.named['a'].output.stdout | length }}"),
+    )
+    run = await ended(engine, await lab.start(runbooks, document(*blocks)))
+    assert run.status == "completed" and (lab.work / "made").exists()

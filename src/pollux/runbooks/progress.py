@@ -90,7 +90,10 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         model=opening.model,
     )
     steps: list[Step] = []
+    calls = calls_of(messages)
     for step in _steps(messages, runbook, types):
+        if (call := calls.get(step.block.id)) and call.facts:
+            scene = scene.with_words(step.block.id, call.facts.rendered_from)
         scene = types[step.block.type].after(scene, step.block, step.result)
         steps.append(step)
     stopped = bool(steps and steps[-1].stops)

@@ -3,7 +3,7 @@
 Pure data. A scene is never changed; each block leaves a new one to the next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from pollux.core.frozen import frozen
@@ -36,6 +36,8 @@ class Scene:
     """For agents that name none; empty where nobody said anything of it."""
     env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Of environment variables that were made from outputs: the blocks that gave them."""
+    output_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Of blocks that ran with other blocks' outputs in them: whose words their own outputs may repeat."""
     directory_sources: frozenset[str] = NOBODY
     """Who says where it works, if that is a runbook around it that nobody trusts."""
     folder: str = ""
@@ -47,6 +49,10 @@ class Scene:
         """After the block of this id, which gave this out. A block that is run again counts once, as the last."""
         executed = (*(id_ for id_ in self.executed if id_ != block), block)
         return replace(self, outputs={**self.outputs, block: output}, executed=executed)
+
+    def with_words(self, block: str, sources: Iterable[str]) -> "Scene":
+        """Once the block of this id has run, with these outputs in its call."""
+        return replace(self, output_sources={**self.output_sources, block: frozenset(sources)})
 
     def with_variable(self, name: str, variable: Variable) -> "Scene":
         """With a variable set."""

@@ -14,7 +14,7 @@ from pollux.runbooks.blocks.programs import (
     told,
 )
 from pollux.runbooks.documents import Block
-from pollux.runbooks.scene import Scene, Variable
+from pollux.runbooks.scene import NOBODY, Scene, Variable
 from pollux.tools.define import FunctionTool
 from pollux.tools.shell.process import run_process
 
@@ -84,9 +84,10 @@ class Script:
 
 
 def with_variables(scene: Scene, block: Block, variables: dict[str, str]) -> Scene:
-    """The scene with what a program has set: all of it comes out of this block."""
+    """The scene with what a program has set: all of it comes out of this block, and out of what was put into it."""
+    sources = scene.output_sources.get(block.id, NOBODY) | {block.id}
     for name, value in variables.items():
-        scene = scene.with_variable(name, Variable(value, frozenset({block.id})))
+        scene = scene.with_variable(name, Variable(value, sources))
     return scene
 
 

@@ -43,7 +43,9 @@ def render(template: str, scene: "Scene", *, block: "Block | None" = None) -> Re
     filled = _filled(template, payload_of(scene, block))
     if filled.problem:
         raise _refused(filled, block)
-    return Rendered(filled.text, frozenset(filled.sources))
+    # With an output come the words that its block had put into what ran.
+    passed_on = (scene.output_sources.get(each, ()) for each in filled.sources)
+    return Rendered(filled.text, frozenset(filled.sources).union(*passed_on))
 
 
 def payload_of(scene: "Scene", block: "Block | None") -> Payload:
