@@ -52,7 +52,7 @@ class RunStarted:
     keep_seconds: float | None = None
     """How long after its end what was said is kept. None: until somebody erases it."""
     restored: bool = False
-    """It is the child of a run that was restored from a backup."""
+    """It goes on with a run that was restored from a backup, or is the child of one."""
     at: Instant
 
 

@@ -394,7 +394,7 @@ class Engine:
             request=start.request,
             page=start.page,
             keep_seconds=start.keep_seconds,
-            restored=parent is not None and parent.restored,
+            restored=start.restored or (parent is not None and parent.restored),
             at=now,
         )
         first: list[Event] = [began]

@@ -157,6 +157,22 @@ class Queries:
             raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
         return found
 
+    async def is_restored(self, run: Run) -> bool:
+        """Whether what goes on where this run stopped may have been done already: the store was restored since.
+
+        Told by the audit's order, not by clocks: the run's thread was there when a person adopted the store.
+        """
+        if run.restored:
+            return True
+        adopted = await self._store.audit(newest_first=True, limit=1, only=AuditFilter(kind="adopted"))
+        if not adopted:
+            return False
+        for row in await self._store.runs(run.user, thread_id=run.thread_id, limit=MOST_RUNS):
+            first = await self._store.audit(limit=1, only=AuditFilter(run_id=row.run_id))
+            if first and first[0].seq < adopted[0].seq:
+                return True
+        return False
+
     def run_id_for(self, *parts: str) -> RunId:
         """The id that these words become: always the same, and nobody without the store's key can work it out."""
         return RunId("run_" + self._store.digest("\0".join(("run", *parts)))[:32])

@@ -43,5 +43,7 @@ class Start:
     project: str = ""
     page: Page | None = None
     """The page in which the agent works; what it tells the model comes in place of all instructions."""
+    restored: bool = False
+    """It goes on with work that was under way before the store was restored, and may have been done since."""
     keep_seconds: float | None = None
     """How long after the run's end its thread is kept. None: until somebody erases it."""

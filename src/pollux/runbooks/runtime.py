@@ -153,7 +153,8 @@ class Runbooks:
             opening = replace(opening, retried=(), skipped=())
         opening = replace(opening, model=model or opening.model)
         start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
-        return await self._engine.start(replace(start, thread_id=run.thread_id))
+        restored = await self._engine.queries.is_restored(run)
+        return await self._engine.start(replace(start, thread_id=run.thread_id, restored=restored))
 
     async def _take_up(self, run: Run) -> None:
         """The run, and those of its agents and parts: whoever drove one of them may have driven all, and be dead."""
