@@ -15,6 +15,7 @@ from tests.waiting import until
 from pollux.core.policy import Grant
 from pollux.core.run import Run
 from pollux.runbooks.agents.known import AGENTS, unknown_settings
+from pollux.runbooks.agents.program import differences, started_by
 from pollux.runbooks.blocks.steering import steers
 from pollux.runbooks.opening import Opening
 from pollux.runbooks.settings import AgentEntry
@@ -59,6 +60,31 @@ async def test_another_program_on_the_path_is_asked_about_and_named(
     assert "not the one that was accepted" in question.reason and question.scopes == ()
     assert f"myagent is {tmp_path}/evil/myagent; accepted was {tmp_path}/good/myagent" in question.preview
     assert not (lab.work / "started-evil").exists()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("env", "myagent"),
+        ("env", "-S", "myagent --flag"),
+        ("nice", "-n", "1", "myagent"),
+        ("sh", "-c", "exec myagent"),
+        ("sh", "-c", 'cd /;"myagent"&&true'),
+        ("env", "sh", "-c", "PLACE=`myagent`"),
+        ("timeout", "--signal=9", "5", "nice", "myagent"),
+    ],
+    ids=" ".join,
+)
+def test_a_program_behind_a_launcher_is_pinned_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
+):
+    accepted, other = program(tmp_path / "accepted"), program(tmp_path / "other")
+    on_path(monkeypatch, tmp_path / "accepted")
+    pinned = started_by(argv, env={}, directory=str(tmp_path), folder=str(tmp_path / "none"))
+    assert ("myagent", str(accepted)) in pinned and not differences(pinned, pinned)
+    on_path(monkeypatch, tmp_path / "other", tmp_path / "accepted")
+    found = started_by(argv, env={}, directory=str(tmp_path), folder=str(tmp_path / "none"))
+    assert differences(found, pinned) == [f"myagent is {other}; accepted was {accepted}"]
 
 
 async def test_a_program_that_changes_between_the_question_and_the_answer_is_not_started(

@@ -6,12 +6,14 @@ document: so it is worked out when they accept it, shown, remembered, and compar
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
+from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.runbooks.documents import AcpSource, Runbook, agent_of
 from pollux.runbooks.settings import AgentEntry, entry_of, resolve
@@ -24,6 +26,9 @@ Programs = tuple[tuple[str, str], ...]
 NOT_FOUND: Final = "not found"
 LARGEST: Final = 64 << 20
 """Of a file that is read. A larger one is known by its size and time."""
+LONGEST_ARGUMENT: Final = 16 << 10
+"""Of an argument, in which programs are looked for."""
+_WORD: Final = re.compile(r"[^\s\"'`;&|()<>{}$=,\\]+")
 LONGEST_LINE: Final = 256
 """Of a script's first line, which names its interpreter."""
 
@@ -61,16 +66,24 @@ def started_by(argv: Sequence[str], *, env: Mapping[str, str], directory: str, f
     words = [word for word in argv if "\0" not in word]
     if not words:
         return ()
-    program = located(words[0], env=env, directory=directory)
-    found = [(words[0], _described(program, folder) if program else NOT_FOUND)]
-    if program is not None:
-        for word in _interpreters(program):
-            inner = located(word, env=env, directory=directory)
-            found.append((word, _described(inner, folder) if inner else NOT_FOUND))
+
+    def known(word: str, program: str | None) -> Programs:
+        inner = [(each, located(each, env=env, directory=directory)) for each in _interpreters(program or os.devnull)]
+        return tuple(
+            (each, _described(path, folder) if path else NOT_FOUND) for each, path in [(word, program), *inner]
+        )
+
+    found = [*known(words[0], located(words[0], env=env, directory=directory))]
     for word in words[1:]:
+        if len(word) > LONGEST_ARGUMENT:
+            raise ValidationError(f"an argument of an agent's command has more than {LONGEST_ARGUMENT:,} characters")
         path = os.path.join(directory, word.partition("=")[2] if word.startswith("-") else word)
         if word and os.path.isfile(path):
             found.append((word, _described(path, folder)))
+        # A launcher or a shell starts what its arguments name: each word that means a program here may be that one.
+        for inner in dict.fromkeys(_WORD.findall(word)):
+            if program := located(inner, env=env, directory=directory):
+                found += known(inner, program)
     return tuple(dict.fromkeys(found))
 
 
