@@ -66,6 +66,8 @@ class Reach(Protocol):
 
     def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Awaitable[Answered]: ...
 
+    def objection(self, tool: str, args: dict[str, JSON]) -> Awaitable[str]: ...
+
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]: ...
 
 
@@ -80,6 +82,9 @@ class _Nowhere:
 
     def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Awaitable[Answered]:
         raise RuntimeError("there is no action here to ask for another one")
+
+    def objection(self, tool: str, args: dict[str, JSON]) -> Awaitable[str]:
+        raise RuntimeError("there is no action here that another call could stand in for")
 
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
         raise RuntimeError("there is no action here in which anything could be observed")
@@ -124,6 +129,13 @@ class ToolContext:
             Misfit: this attempt is none any more.
         """
         return self.reach.ask(tool, args, capabilities)
+
+    def objection(self, tool: str, args: dict[str, JSON]) -> Awaitable[str]:
+        """Why this call could not run in place of the tool's own; empty where it could, and nobody is asked.
+
+        It could where the policy allows it, or would ask by the very rule by which a person was asked and approved.
+        """
+        return self.reach.objection(tool, args)
 
     def observe(self, tool: str, title: str, status: str) -> Awaitable[None]:
         """Write down what somebody whom this tool has set to work did by himself, without asking."""

@@ -204,6 +204,9 @@ class _NotNow:
     async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise ToolExecutionError("a look at an outcome asks for nothing")
 
+    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
+        raise ToolExecutionError("a look at an outcome does nothing else")
+
     async def observe(self, tool: str, title: str, status: str) -> None:
         raise ToolExecutionError("a look at an outcome observes nothing")
 

@@ -5,6 +5,7 @@ as long as the action that asked: when that one ends or is interrupted, a questi
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from pollux.core.errors import ValidationError
 from pollux.core.events import ActionDecided, ActionNoted, Event, ToolObserved
@@ -65,6 +66,24 @@ class AtWork:
 
         await self._record(facts)
         return await self._answer(decided[0])
+
+    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
+        if tool not in self.gate.profile_of(self.feed.run).tools:
+            return f"there is no tool {tool!r} here"
+        try:
+            prepared = self.gate.toolbox.prepare(tool, args)
+        except ValidationError as problem:
+            return str(problem)
+        run = self.feed.run
+        own = run.action(self.action.id) or self.action
+        # The same facts: whatever the call was made of, this one is too.
+        call = replace(own.call, name=tool, args=args)
+        planned = gates.plan(run, call, prepared, await self.gate.terms_for(run), id=own.id, asker=own.asker)
+        decision = planned.decision
+        assert decision is not None and own.decision is not None
+        was_asked = own.approval is not None and own.approval.status == "approved"
+        is_approved = decision.mode == "require_approval" and was_asked and decision.rule == own.decision.rule
+        return "" if decision.mode == "allow" or is_approved else decision.reason
 
     async def _answer(self, action_id: ActionId) -> Answered:
         feed = self.feed

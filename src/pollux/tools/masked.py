@@ -63,6 +63,7 @@ class _Telling:
         self._streams: dict[str, Masking] = {}
         self.note = inner.note
         self.ask = inner.ask
+        self.objection = inner.objection
 
     def tell(self, text: str, *, stream: str = "stdout") -> None:
         masking = self._streams.setdefault(stream, self._masking.again())

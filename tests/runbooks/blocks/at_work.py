@@ -34,6 +34,9 @@ class Told:
     async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise AssertionError("blocks ask for nothing")
 
+    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
+        return ""
+
     async def observe(self, tool: str, title: str, status: str) -> None:
         raise AssertionError("blocks observe nothing")
 

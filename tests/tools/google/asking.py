@@ -221,6 +221,9 @@ class Journal:
     async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
         raise AssertionError("a mail asks for nothing else")
 
+    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
+        return ""
+
     async def observe(self, tool: str, title: str, status: str) -> None:
         raise AssertionError("a mail watches nobody")
 

@@ -1,14 +1,14 @@
 """One HTTP request of a block, from its sending to the end of its answer.
 
-A person or a rule approves one origin: scheme, host and port. Redirects are followed within it, and nowhere else: to
-another origin it would be another request, that nobody was asked about. Where a redirect is not followed, it is itself
-the answer, and the block fails with the origin that it led to.
+A person or a rule approves one origin: scheme, host and port. Redirects are followed within it, each judged by the
+policy like a first request, and nowhere else: to another origin it would be another request, that nobody was asked
+about. Where a redirect is not followed, it is itself the answer, and the block fails and says where it led to.
 """
 
 import asyncio
 import re
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Never
@@ -73,8 +73,12 @@ def origin_of(url: str) -> str:
     return "/".join(url.split("/", 3)[:3])
 
 
-async def exchange(request: Request, *, timeout: float | None) -> dict[str, JSON]:
-    """Send it, and return what came back.
+Judge = Callable[[Request], Awaitable[str]]
+"""What speaks against sending a request in place of the first one. Empty: nothing."""
+
+
+async def exchange(request: Request, *, timeout: float | None, judge: Judge) -> dict[str, JSON]:
+    """Send it, and return what came back. A redirect within its origin is followed where `judge` has no objection.
 
     Raises:
         ToolError: it was not sent, or it only reads.
@@ -82,7 +86,7 @@ async def exchange(request: Request, *, timeout: float | None) -> dict[str, JSON
     """
     from aiohttp import ClientConnectorError, ClientError, ClientSSLError, ConnectionTimeoutError, InvalidURL
 
-    way = _Way(request)
+    way = _Way(request, judge)
     try:
         async with asyncio.timeout(timeout), _session() as session:
             return await way.follow(session)
@@ -111,9 +115,10 @@ def _said(problem: BaseException) -> str:
 class _Way:
     """A request and those that it is sent on to. After the first hop, the first request has been acted upon."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, judge: Judge) -> None:
         self.hops = 0
         self._request = request
+        self._judge = judge
         self._begun = time.monotonic()
 
     async def follow(self, session: "ClientSession") -> dict[str, JSON]:
@@ -134,6 +139,9 @@ class _Way:
                     return await _answer(response, took, following)
                 if self.hops == MAX_REDIRECTS:
                     return await _answer(response, took, f"there were more than {MAX_REDIRECTS} redirects")
+                if objection := await self._judge(following):
+                    said = f"the redirect to {following.verb} {following.url} was not followed: {objection}"
+                    return await _answer(response, took, said)
                 self.hops += 1
                 self._request = following
 

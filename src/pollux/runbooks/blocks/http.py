@@ -140,6 +140,11 @@ async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
     request = Request(str(args["verb"]), str(args["url"]), cast("dict[str, str]", args["headers"]), str(args["body"]))
     timeout = args["timeout"]
     context.tell(f"{request.verb} {origin_of(request.url)}\n", stream="stderr")
-    result = await exchange(request, timeout=timeout if isinstance(timeout, int | float) else None)
+
+    async def judge(hop: Request) -> str:
+        asked: Args = {"verb": hop.verb, "url": hop.url, "headers": dict(hop.headers), "body": hop.body}
+        return await context.objection((HTTP_READ if hop.verb in READING else HTTP).name, {**asked, "timeout": timeout})
+
+    result = await exchange(request, timeout=timeout if isinstance(timeout, int | float) else None, judge=judge)
     context.tell(f"{result['status_text']}\n", stream="stderr")
     return result
