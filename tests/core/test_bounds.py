@@ -60,7 +60,12 @@ def test_what_no_call_may_carry(args: Any, schema: Any, said: str):
 
 def test_how_many_values_a_call_may_hold_is_known_before_they_are_gone_through():
     assert require_few({"a": [0] * (MOST_VALUES - 2)}) == MOST_VALUES
-    for args in ({"a": [0] * MOST_VALUES}, {"a": [[0]] * 10_000}, {str(n): {} for n in range(MOST_VALUES)}):
+    many: list[dict[str, Any]] = [
+        {"a": [0] * MOST_VALUES},
+        {"a": [[0]] * 10_000},
+        {str(n): {} for n in range(MOST_VALUES)},
+    ]
+    for args in many:
         with pytest.raises(ValidationError, match="more than 20,000 values"):
             require_few(args)
     with pytest.raises(ValidationError, match="a text of more than"):

@@ -59,6 +59,7 @@ async def test_a_users_token_that_does_not_count_opens_nothing(tmp_path: Path, i
 async def test_a_page_of_somebody_reaches_none_of_what_they_do_elsewhere(tmp_path: Path, issuer: Issuer):
     model = ScriptedProvider(*[call("send_mail", TO_BOB)] * 2)
     async with page_site(tmp_path, model, tools=[mail()], jwt=issuer.verifier()) as site:
+        elsewhere: dict[str, Any] = {}
         for _ in range(2):
             async with site.http.post(site.url + "/api/agent/run", json={"prompt": "write"}, headers=ADA) as response:
                 elsewhere = await response.json()

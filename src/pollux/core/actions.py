@@ -148,8 +148,7 @@ def ended(run: Run, event: ActionCompleted | ActionFailed) -> Run:
     if action is None:
         raise Misfit(f"{_past(event)} needs a known action, but found {event.action_id!r}")
     outcome = _outcome_of(event)
-    if event.sources:
-        run = evolve(run, sources=tuple(sorted({*run.sources, *event.sources})))
+    run = evolve(run, sources=tuple(sorted({*run.sources, *event.sources}))) if event.sources else run
     if _stays_unknown(action) and _is_attempt(action, event.epoch, event.attempt) and outcome.code != UNKNOWN:
         return _put(run, evolve(action, outcome=outcome))
     if run.ending or action.outcome:

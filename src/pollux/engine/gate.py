@@ -1,7 +1,6 @@
 """The gate: no action without a decision, no attempt without looking at the decision again.
 
-What follows at once from a run's state, decisions and announcements, is found here one fact at a time and written in
-the same transaction as the fact that made it due.
+What follows at once from a run's state is found here fact by fact, and written with the fact that made it due.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

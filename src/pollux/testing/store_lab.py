@@ -372,9 +372,10 @@ EVERY_EVENT: tuple[Event, ...] = (
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result={"id": 5, "ok": [True]}, at=NOON),
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result=None, at=NOON),
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result=["a", ["b"]], at=NOON),
-    ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result="", at=NOON),
+    ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result="", sources=("web",), at=NOON),
     ActionCompleted(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, result={"$": "no reference"}, at=NOON),
     ActionFailed(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, code="tool_error", message="no", at=NOON),
+    ActionFailed(epoch=1, action_id=ActionId("act_1_1.0"), attempt=1, code="x", message="", sources=("web",), at=NOON),
     ActionReconciled(epoch=1, action_id=ActionId("act_1_1.0"), outcome="done", result="found", at=NOON),
     ActionSettled(action_id=ActionId("act_1_1.0"), outcome="not_done", by="ada", at=NOON),
     ApprovalResolved(

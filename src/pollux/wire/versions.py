@@ -40,6 +40,8 @@ SINCE: Mapping[str, int] = {
     "Rule.placed_by": 4,
     "ApprovalResolved.scope=document": 4,
     "Message.sources": 4,
+    "ActionCompleted.sources": 4,
+    "ActionFailed.sources": 4,
     "Condition": 4,
     "RunRestored": 4,
     "RunStarted.restored": 4,
