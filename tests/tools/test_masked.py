@@ -118,6 +118,9 @@ class Heard:
     async def ask(self, tool: str, args: dict[str, JSON]) -> Answered:
         return Answered("completed")
 
+    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
+        return ""
+
     async def observe(self, tool: str, title: str, status: str) -> None:
         self.told.append((tool, title))
 
