@@ -99,6 +99,7 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "host", "*.example.com", {"a": "https://api.EXAMPLE.com./x?y=.evil.test"}, "holds"),
     ("a", "host", "example.com", {"a": "example.com:8080"}, "holds"),
     ("a", "host", "::1", {"a": "http://[::1]:80/"}, "holds"),
+    ("a", "host", "[::1]", {"a": "http://[::1]:80/"}, "holds"),
     ("a", "address", "*@example.com", {"a": "b" * LONGEST_NAME + "@example.com"}, "undecided"),
     ("a", "host", "*.example.com", {"a": "https://" + "b." * LONGEST_NAME + "example.com/"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://example.com@evil.test/"}, "undecided"),

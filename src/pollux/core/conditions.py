@@ -286,7 +286,9 @@ def _text_fits(operator: Operator, value: str, expected: str, match: Match, allo
 
 
 def _pattern_of(expected: str) -> str:
-    return _plain_host(folded(expected)) or expected
+    # As a URL has it, `[::1]` would be a class of characters that fits no host.
+    bare = expected[1:-1] if expected.startswith("[") and ":" in expected and expected.endswith("]") else expected
+    return _plain_host(folded(bare)) or expected
 
 
 def _is_plain_label(label: str) -> bool:

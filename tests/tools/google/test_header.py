@@ -98,6 +98,12 @@ def test_a_text_has_one_kind_of_line_end_and_keeps_its_tabs():
     assert lines("Cafe\u0301 \u202e", name="body", limit=100) == "Café \u202e"
 
 
+def test_a_text_of_very_many_lines_is_refused_before_each_is_looked_at():
+    with pytest.raises(ValidationError, match="body: expected at most 20,000 lines"):
+        lines("\n" * 500_000, name="body", limit=500_000)
+    assert lines("a\n" * 20_000, name="body", limit=500_000).count("\n") == 20_000
+
+
 @pytest.mark.parametrize("given", ["a\0", "a\x1b[2K", "a\x0c", "a\x85", "a\ud800"])
 def test_a_text_holds_no_other_control_characters(given: str):
     with pytest.raises(ValidationError, match="body: expected text, found a control character"):

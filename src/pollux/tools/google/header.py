@@ -8,11 +8,14 @@ it than the person who approved it. Python's own `email` would decode one while 
 import binascii
 import re
 import unicodedata
+from typing import Final
 
 from pollux.core.canonical import require_few_marks
 from pollux.core.errors import ValidationError
 
 MAX_NESTING = 4
+MOST_LINES: Final = 20_000
+"""Each line is looked at by itself when a mail is put together: half a million empty ones take a second."""
 MAX_MARKS = 30
 """On one letter, as in Unicode's stream-safe format. To order more takes Python the square of their number."""
 # Joiners are spelling in Persian and in emoji. Other format characters reorder or hide what is around them.
@@ -45,6 +48,8 @@ def lines(text: object, *, name: str, limit: int) -> str:
     if not isinstance(text, str):
         raise ValidationError(f"{name}: expected text, found {type(text).__name__}")
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    if plain.count("\n") > MOST_LINES:
+        raise ValidationError(f"{name}: expected at most {MOST_LINES:,} lines, found more")
     # Each once: a body may be a megabyte of the same few.
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" for char in set(plain)):
         raise ValidationError(f"{name}: expected text, found a control character; leave it away")
