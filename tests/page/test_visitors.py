@@ -1,6 +1,5 @@
 """Who a page's visitor is, for how long, and how far a page's token reaches."""
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -12,12 +11,8 @@ from tests.asgi.issuer import Issuer
 from tests.engine.builders import TO_BOB, mail
 from tests.http.site import TOKENS
 from tests.page.site import page_site
-from tests.waiting import until
 
-from pollux.asgi.visits import STRANGER
-from pollux.core.ids import UserId
-from pollux.core.messages import Message, Text, Usage
-from pollux.engine.model import Done, ModelEvent, ModelRequest
+from pollux.core.messages import Usage
 from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.testing import FakeClock
 
@@ -98,35 +93,6 @@ async def test_whoever_is_somebody_new_each_time_spends_from_what_all_strangers_
         # The site's own people are not held up by strangers.
         page.token = TOKENS["ada"]
         assert (await page.say("hi"))["message"] == "Hello."
-
-
-async def test_visitors_who_come_at_once_are_not_all_given_the_same_tokens(tmp_path: Path):
-    model, answering = Held(), 30
-    async with page_site(tmp_path, model, visitor_tokens_per_day=10_000) as site:
-        pages = [await site.page() for _ in range(answering)]
-        async with asyncio.TaskGroup() as group:
-            said = [group.create_task(page.post("/api/page/send-message", page.sending("hi"))) for page in pages]
-            await until(lambda: sum(task.done() for task in said) + len(model.asked) == answering)
-            model.may_answer.set()
-        statuses = [task.result()[0] for task in said]
-        assert {200, 429} == set(statuses)
-        spent = await site.engine.queries.spent(UserId(STRANGER), 0, is_prefix=True)
-        assert statuses.count(200) <= spent <= 10_000
-        assert sum(model.asked) <= 10_000
-
-
-class Held(ScriptedProvider):
-    """Answers as long as it may, all at once, when it is allowed to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[int] = []
-        self.may_answer = asyncio.Event()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
-        self.asked.append(request.max_output_tokens or 0)
-        await self.may_answer.wait()
-        yield Done("end", Message("assistant", (Text("x"),)), Usage(output=self.asked[-1]))
 
 
 async def test_behind_a_proxy_a_page_is_where_its_visitor_sees_it(tmp_path: Path):

@@ -114,7 +114,7 @@ async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run
 
 async def _start(runtime: PageRuntime, exchange: Exchange, body: SendBody, *, run_id: RunId, request: str) -> Run:
     visit, thread_id = exchange.visit, ThreadId("thr_" + run_id.removeprefix("run_"))
-    limits = await runtime.budget.limits_for(visit.user, visit.profile, run_id=run_id) if runtime.budget else None
+    limits = await runtime.budget.limits_for(visit.user, visit.profile) if runtime.budget else None
     return await runtime.engine.start(
         Start(
             body.message,
@@ -170,8 +170,6 @@ async def settled(runtime: PageRuntime, exchange: Exchange, run_id: RunId) -> Ru
     while True:
         run = await runtime.engine.wait_settled(run_id)
         if not await answer_own(runtime, exchange, run):
-            if runtime.budget:
-                runtime.budget.settle(run)
             return run
 
 

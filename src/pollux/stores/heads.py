@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, cast
 
 from pollux.core.frozen import frozen
@@ -28,8 +27,6 @@ class Read:
     forged: int = 0
     is_missing: bool = False
     """There is no such file."""
-    is_empty: bool = False
-    """There is a file, and no head with a right signature in it."""
 
 
 NO_HEADS = Read()
@@ -54,14 +51,9 @@ class Heads:
         return self._path
 
     def open(self, *, make: bool) -> int | None:
-        """The file, to be told from others. None where there is none, or it cannot be had.
-
-        A file that is made begins with a head of its own: one without any was emptied.
-        """
+        """The file, to be told from others. None where there is none, or it cannot be had."""
         try:
-            if make and not (self._path.exists() and self._path.stat().st_size):
-                self.append(Tip(), 0.0)
-            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | (os.O_CREAT if make else 0), 0o600)
         except OSError as problem:
             if make:
                 logger.warning("the file of the audit heads could not be made: %s", problem.strerror)
@@ -75,11 +67,7 @@ class Heads:
         """Add a line and see it on disk. Where that fails the commit stands, and the next head covers it too."""
         line = signed_line(tip, at, self._key) + "\n"
         try:
-            try:
-                file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-            except FileNotFoundError:
-                self._begin(line)
-                return
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 # After a torn write, of ours or of a process now gone, the rest of that line would swallow this one.
                 os.write(file, ("\n" + line if _is_torn(file) else line).encode())
@@ -88,24 +76,6 @@ class Heads:
                 os.close(file)
         except OSError:
             logger.warning("could not append the audit head of entry %d", tip.seq, exc_info=True)
-
-    def _begin(self, line: str) -> None:
-        """Make the file with its first line. A file without one would look like one whose heads were taken away."""
-        made = self._path.with_name(f"{self._path.name}.{token_hex(8)}")
-        file = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, line.encode())
-            os.fsync(file)
-            os.link(made, self._path)
-        except OSError:
-            # Another process was faster, or this file system has no links.
-            there = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.write(there, line.encode())
-            os.fsync(there)
-            os.close(there)
-        finally:
-            os.close(file)
-            made.unlink()
 
     def read(self) -> Read:
         """Every head in the file.
@@ -123,7 +93,7 @@ class Heads:
         """The last heads of the file, however long it is, and those that are kept elsewhere."""
         here = self._tail(self._path)
         there = self._tail(self._elsewhere) if self._elsewhere else NO_HEADS
-        return Read([*here.heads, *there.heads], here.forged + there.forged, here.is_missing, here.is_empty)
+        return Read([*here.heads, *there.heads], here.forged + there.forged, here.is_missing)
 
     def _tail(self, path: Path) -> Read:
         try:
@@ -154,7 +124,7 @@ class Heads:
                 heads.append(tip)
             else:
                 forged += 1
-        return Read(heads, forged, is_empty=not heads)
+        return Read(heads, forged)
 
 
 def signed_line(tip: Tip, at: Instant, key: bytes) -> str:

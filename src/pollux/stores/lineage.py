@@ -92,7 +92,6 @@ def doubt(
     heads: Heads | None,
     key: bytes,
     holds: Callable[[Tip], bool],
-    has_entries: bool,
 ) -> str:
     """Why this is not the store that was here last; nothing where it is."""
     if why := marks.get("restored"):
@@ -105,14 +104,11 @@ def doubt(
     if "heads" in noted and noted["heads"] != place.get("heads", ""):
         return "the file of its signed heads is missing or another one"
     lineage = lineage_of(marks.get("adoptions"), key)
-    newest = heads.newest()
-    if newest.is_empty and has_entries:
-        return "the file of its signed heads holds none"
-    for tip in newest.heads:
+    for tip in heads.newest().heads:
         fits = lineage.holds(tip)
         if fits is None:
             return "its signed heads know of an adoption that it does not remember"
-        if fits and tip.seq and not holds(tip):
+        if fits and not holds(tip):
             return f"its signed heads reach entry {tip.seq}, which it does not hold"
     return ""
 

@@ -7,7 +7,7 @@
     truncate      the last entries are gone, while the database remembers having given their numbers
     roll back     a head was signed for a longer chain, or for another entry, than the database now holds
     drop trigger  what refuses changes of the table is gone or altered
-    lost heads    the file of signed heads is missing, or holds none, although there are entries
+    lost heads    the file of signed heads is missing although there are entries
     restored      the heads are not those that the store had, and nobody has adopted it
     forge         entries hang together, but were never sealed with the key; or a head bears a wrong signature
 
@@ -138,8 +138,6 @@ def _at_the_end(last: int, evidence: Evidence, signed: Signed) -> Iterable[str]:
     reached = max(signed, default=0)
     if evidence.heads.is_missing and last:
         yield f"lost heads: there are {last} entries, but the file of signed heads is missing"
-    if evidence.heads.is_empty and last:
-        yield f"lost heads: there are {last} entries, but the file of signed heads holds none of its own"
     if evidence.highest is not None and evidence.highest > last:
         yield f"truncate: {_entries(last + 1, evidence.highest)} are missing at the end"
     elif reached > last:

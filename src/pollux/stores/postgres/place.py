@@ -16,7 +16,6 @@ _DATABASE = b"""
 """
 _SYSTEM = b"SELECT system_identifier::text FROM pg_control_system()"
 _HOLDS = b"SELECT FROM pollux.audit WHERE seq = %s AND hash = %s"
-_HAS_ENTRIES = b"SELECT FROM pollux.audit_head WHERE seq > 0"
 _NOTE = b"INSERT INTO pollux.meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _FORGET = b"DELETE FROM pollux.meta WHERE name = %s"
 _TIP = b"SELECT seq, hash FROM pollux.audit_head FOR UPDATE"
@@ -26,8 +25,7 @@ def check_place(db: Db, *, heads: Heads | None, key: bytes) -> str:
     """Why this is not the store that was here last; nothing where it is. What was not noted yet is noted now."""
     # Heads first: one that is signed meanwhile speaks of an entry that is there by then.
     marks, place = marks_of(db), _place_of(db)
-    has_entries = db.execute(_HAS_ENTRIES).fetchone() is not None
-    why = doubt(marks, place, heads=heads, key=key, holds=lambda tip: _holds(db, tip), has_entries=has_entries)
+    why = doubt(marks, place, heads=heads, key=key, holds=lambda tip: _holds(db, tip))
     if why and "restored" not in marks:
         # For the other hosts too: their heads may not reach as far.
         db.execute(_NOTE, ("restored", why))
