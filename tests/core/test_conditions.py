@@ -120,6 +120,7 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "host", "exa\u034fmple.com", {"a": "https://example.com/"}, "holds"),
     ("a", "host", "example.com", {"a": "https://exa\u034fmple.com/"}, "undecided"),
     ("a", "host", "good.com", {"a": "https://xn--good-.com/"}, "undecided"),
+    ("a", "host", "*.com", {"a": f"https://xn--{('ü' * 80).encode('punycode').decode()}.com/"}, "undecided"),
     ("a", "host", "strasse.de", {"a": "https://straße.de/"}, "undecided"),
     ("a", "host", "*.good.com", {"a": "https://evil.com／.good.com/"}, "undecided"),
     ("a", "host", "*.good.com", {"a": "https://evil.com＠.good.com/"}, "undecided"),

@@ -99,6 +99,7 @@ async def test_a_tool_that_is_called_without_an_action_may_talk_and_nothing_else
     for refused in (
         lambda: CONTEXT.note(1),
         lambda: CONTEXT.ask("send_mail", {}),
+        lambda: CONTEXT.reach.objection("send_mail", {}),
         lambda: CONTEXT.observe("agent:read", "", ""),
     ):
         with pytest.raises(RuntimeError, match="there is no action here"):

@@ -47,7 +47,6 @@ Match = Callable[[str, str], bool]
 _STEP: Final = re.compile(r'\[\*\]|\[(\d+)\]|\.?(\*\*|\*|[^.\[\]"*]+|"(?:[^"\\]|\\.)*")')
 _PUNYCODE: Final = re.compile(r"(?<![a-z0-9-])xn--[a-z0-9-]{1,59}(?![a-z0-9-])")
 """A label has 63 characters at most. To spell out a longer one takes quadratic time, and no host has it."""
-_LONGEST_LABEL: Final = 63
 _IGNORED: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
@@ -294,9 +293,6 @@ def _pattern_of(expected: str) -> str:
 def _is_plain_label(label: str) -> bool:
     """Whether a part of a name means to a resolver what it means folded."""
     lowered = label.lower()
-    if len(label) > _LONGEST_LABEL and lowered.startswith("xn--"):
-        # Nor does it take a shorter time to spell it back.
-        return False
     if lowered.startswith("xn--"):
         lowered = _PUNYCODE.sub(_spelled_out, lowered)
         written = f"xn--{lowered.encode('punycode').decode()}"
