@@ -23,9 +23,11 @@ from tests.engine.builders import (
 from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Misfit, NotFound, ValidationError
+from pollux.core.events import ActionStarted
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
-from pollux.providers.scripted import call, calls, reply
+from pollux.engine.ports import Change
+from pollux.providers.scripted import Answer, call, calls, reply
 
 SEND = call("send_mail", TO_BOB)
 
@@ -133,6 +135,31 @@ async def test_a_revoked_grant_stops_an_action_that_has_not_begun(lab: Lab):
     assert (run.text, len(tool.ran)) == ("Stopped.", 1)
     stopped = run.actions[1].outcome
     assert stopped and (stopped.status, stopped.code) == ("rejected", "policy_changed")
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        pytest.param(calls(("send_mail", TO_BOB)), "awaiting_confirmation", id="as it is decided"),
+        pytest.param(calls(("slow", {}), ("send_mail", TO_BOB)), "completed", id="as it begins"),
+    ],
+)
+async def test_a_grant_revoked_while_a_call_is_committed_does_not_allow_it(lab: Lab, asked: Answer, status: str):
+    tool, slow, store = mail(), FakeTool("slow", parallel=False), lab.faulty()
+    engine = await lab.engine(SEND, reply("Sent."), asked, reply("Stopped."), tools=[slow, tool], store=store)
+    await approve(engine, await answer(engine), scope="always")
+    (grant,) = await engine.queries.grants(ADA)
+
+    async def revoke(change: Change) -> None:
+        begun = [event.action_id for event in change.events if isinstance(event, ActionStarted)]
+        if change.run and any(one and one.tool == "send_mail" for one in map(change.run.action, begun)):
+            store.before_commit = None
+            await engine.revoke(grant.id, user=ADA, by=ADA)
+
+    store.before_commit = revoke
+    run = await answer(engine)
+    assert (run.status, len(tool.ran)) == (status, 1)
+    assert "granted" not in [entry.kind for entry in await engine.queries.audit() if entry.run_id == run.id]
 
 
 async def test_a_grant_is_revoked_once_and_by_its_owner(lab: Lab):

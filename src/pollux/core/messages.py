@@ -56,6 +56,12 @@ class CallFacts:
     capabilities: tuple[str, ...] = ()
     """What the agent behind the call was given."""
 
+    @property
+    def preview_note(self) -> str:
+        """Lines below a preview: whoever decides must know which outputs are a part of the call."""
+        parts = (("made from", self.rendered_from), ("placed by", self.placed_by))
+        return "".join(f"\n{part} the output of {', '.join(sources)}" for part, sources in parts if sources)
+
 
 @frozen
 class ToolCall:

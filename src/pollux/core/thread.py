@@ -9,7 +9,7 @@ from pollux.core.frozen import frozen
 from pollux.core.hosted import WEB
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Blob, FileRef, Message, ToolResult
-from pollux.core.run import Compressed, evolve
+from pollux.core.run import Compressed, Run, evolve
 
 LONGEST_TITLE = 80
 """Of a title that nobody gave."""
@@ -109,6 +109,13 @@ def sources_of(messages: Iterable[Message]) -> set[str]:
             elif isinstance(part, Blob | FileRef):
                 found.add("attachment")
     return found
+
+
+def provenance_of(run: Run) -> frozenset[str]:
+    """Where the words came from that the model had read: the user, and every tool that answered."""
+    tools = {action.tool for action in run.done if action.started}
+    shown = ("page",) if run.page else ()
+    return frozenset({"user", *shown, *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
 
 
 def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:

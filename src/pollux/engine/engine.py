@@ -39,7 +39,7 @@ from pollux.core.page import Page
 from pollux.core.policy import SCOPES, Rule, Scope
 from pollux.core.profile import Profile
 from pollux.core.run import Action, CancelReason, Run, run_of, within_parents
-from pollux.core.thread import MessagesImported, Thread, ThreadEvent, ThreadOpened, step_thread
+from pollux.core.thread import MessagesImported, Thread, ThreadEvent, ThreadOpened, provenance_of, step_thread
 from pollux.core.tools import Tool
 from pollux.engine import gate, perform
 from pollux.engine.driver import Means, just
@@ -369,7 +369,7 @@ class Engine:
         limits = start.limits or profile.limits
         run_id = start.run_id or self._ids.run_id()
         parent = await self.queries.parent(start.parent.run_id, start.user) if start.parent else None
-        heard = gate.provenance_of(parent) - {"user"} if parent else ()
+        heard = provenance_of(parent) - {"user"} if parent else ()
         began = RunStarted(
             run_id=run_id,
             thread_id=thread.id,
@@ -424,7 +424,7 @@ class Engine:
         assert run.parent is not None and run.ending is not None
         action, failed = run.parent.action_id, run.ending.status != "completed"
         error, code = (run.ending.message, failure_code(run.ending)) if failed else (None, "")
-        heard = gate.provenance_of(run) - {"user"}
+        heard = provenance_of(run) - {"user"}
         try:
             await patiently(lambda: self.submit(action, told_by(run), error=error, code=code, sources=heard))
         except (Misfit, NotFound) as problem:

@@ -20,7 +20,7 @@ from pollux.core.page import Page
 from pollux.core.policy import Facts, Grant, PolicyRequest, Rule, asked_again, decide, hides, offered_scopes
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
-from pollux.core.thread import sources_of
+from pollux.core.thread import provenance_of
 from pollux.core.tools import Personal, Tool, ToolSpec
 from pollux.engine import schemas
 from pollux.engine.definitions import definition_hash
@@ -163,6 +163,14 @@ class Followed:
         self._decided: set[ActionId] = set()
 
     async def __call__(self, run: Run) -> Event | None:
+        fact = await self._next(run)
+        if fact is None:
+            # After a conflict all of it is asked again: then under the terms of that moment.
+            self._grantless = self._terms = None
+            self._decided.clear()
+        return fact
+
+    async def _next(self, run: Run) -> Event | None:
         gate = self._gate
         ending = conclude(run, gate.clock.now())
         if ending is not None or run.driver != gate.name or not self._is_driven:
@@ -249,7 +257,7 @@ def plan(
     decision = decide(request, terms.rules, terms.grants, match=is_match)
     decision = asked_again(decision) if run.restored and spec.side_effect else decision
     args_hash = digest(args)
-    preview = _glance(_with_sources(tool.preview(args), call.facts))
+    preview = _glance(tool.preview(args) + (call.facts.preview_note if call.facts else ""))
     approval = None
     if decision.mode == "require_approval":
         approval = Approval(
@@ -286,17 +294,6 @@ def plan(
         asker=asker,
         definition=definition if approval or decision.grants else "",
     )
-
-
-def _with_sources(preview: str, facts: CallFacts | None) -> str:
-    """The preview, and which outputs are a part of the call: whoever decides must know that."""
-    for named, sources in (
-        ("made from the output of", facts.rendered_from if facts else ()),
-        ("placed by the output of", facts.placed_by if facts else ()),
-    ):
-        if sources:
-            preview = f"{preview}\n{named} {', '.join(sources)}"
-    return preview
 
 
 def _glance(preview: str) -> str:
@@ -379,19 +376,17 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
         # As when it was planned: what a tool cannot describe is not run. Whoever answered is not to blame for it.
         logger.exception("a tool failed while its call was being looked at again")
         return "the tool cannot describe this call any more"
-    decision = decide(request, terms.rules, terms.grants, match=is_match)
+    # Only by the grants that it was decided by: they are what the audit names, and what the commit is held to.
+    counted = action.decision.grants if action.decision else ()
+    grants = [grant for grant in terms.grants if grant.id in counted]
+    if len(grants) < len(counted):
+        return "the policy wants a person's approval now: what allowed it without one was revoked"
+    decision = decide(request, terms.rules, grants, match=is_match)
     if decision.mode == "deny":
         return f"the policy forbids it now: {decision.reason}"
     if decision.mode == "require_approval" and action.approval is None:
         return "the policy wants a person's approval now, and there was none"
     return ""
-
-
-def provenance_of(run: Run) -> frozenset[str]:
-    """Where the words came from that the model had read: the user, and every tool that answered."""
-    tools = {action.tool for action in run.done if action.started}
-    shown = ("page",) if run.page else ()
-    return frozenset({"user", *shown, *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
 
 
 def _refusal(

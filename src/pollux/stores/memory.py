@@ -16,7 +16,7 @@ from secrets import token_bytes, token_hex
 from typing import Protocol, TypeVar
 
 from pollux.core.errors import Conflict, StoreError, ThreadBusy, ValidationError
-from pollux.core.events import Event, RunStarted
+from pollux.core.events import ActionDecided, ActionStarted, Event, RunStarted
 from pollux.core.ids import ApprovalId, GrantId, Instant, RunId, ThreadId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Grant
@@ -85,7 +85,7 @@ class MemoryStore:
         thread = self._threads.get(thread_id) if thread_id else None
         # By its version, not its journal: of an erased run there is none, and its id is still taken.
         known = self._runs.get(change.run.id) if change.run else None
-        check(change, events=known.version if known else 0, thread=thread)
+        check(change, events=known.version if known else 0, thread=thread, granted=self._grants)
         # Nothing below can fail: the change is written as one.
         if change.run:
             self._runs[change.run.id] = change.run
@@ -394,11 +394,22 @@ class Standing(Protocol):
     def erased(self) -> bool: ...
 
 
-def check(change: Change, *, events: int, thread: Standing | None) -> None:
-    """Whether the change fits what is stored: `events` of its run, and its thread.
+def counted_on(change: Change) -> tuple[GrantId, ...]:
+    """The grants without which what is in the change would not have been decided, or not begun."""
+    found: tuple[GrantId, ...] = ()
+    for event in change.events:
+        if isinstance(event, ActionDecided | ActionStarted) and change.run:
+            id_ = event.action.id if isinstance(event, ActionDecided) else event.action_id
+            action = change.run.action(id_)
+            found += action.decision.grants if action and action.decision else ()
+    return found
+
+
+def check(change: Change, *, events: int, thread: Standing | None, granted: Collection[str]) -> None:
+    """Whether the change fits what is stored: `events` of its run, its thread, and the grants that it counts on.
 
     Raises:
-        Conflict: another writer was faster.
+        Conflict: another writer was faster, or somebody has revoked a grant.
         ThreadBusy: the run is new, and another one is open in its thread.
     """
     if change.messages and change.thread is None:
@@ -406,6 +417,8 @@ def check(change: Change, *, events: int, thread: Standing | None) -> None:
     expected = change.run.version - len(change.events) if change.run else events
     if change.run and expected != events:
         raise Conflict(f"expected run {change.run.id!r} at version {expected}, found {events}")
+    if gone := [grant for grant in counted_on(change) if grant not in granted]:
+        raise Conflict(f"expected grant {gone[0]!r}, which the decision counts on, but it was revoked")
     if thread is None:
         expected = change.thread.version - len(change.thread_events) if change.thread else 0
         if expected:

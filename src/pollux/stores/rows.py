@@ -71,6 +71,7 @@ NOTE_LATEST = (
 )
 _GET_THREAD = f"SELECT {', '.join(THREAD)} FROM threads WHERE thread_id = ? AND user = coalesce(?, user)"
 _GET_STANDING = "SELECT thread_id, version, head, open_run, erased FROM threads WHERE thread_id = ?"
+_HAS_GRANT = "SELECT 1 FROM grants WHERE grant_id = ?"
 _GET_RUN = "SELECT version, owed, wake_at FROM runs WHERE run_id = ?"
 _GET_TIP = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
 
@@ -148,7 +149,8 @@ def write(db: sqlite3.Connection, prepared: Prepared, key: bytes) -> None:
     thread_id = rules.thread_of(change)
     stored = _standing(db, thread_id) if thread_id else None
     known = db.execute(_GET_RUN, (change.run.id,)).fetchone() if change.run else None
-    rules.check(change, events=known[0] if known else 0, thread=stored)
+    granted = [grant for grant in rules.counted_on(change) if db.execute(_HAS_GRANT, (grant,)).fetchone()]
+    rules.check(change, events=known[0] if known else 0, thread=stored, granted=granted)
     # All that can be refused has been: entries are made before the first row is written.
     entries = list(chained(change.audit, tip_of(db), key)) if change.audit else []
     if change.thread:

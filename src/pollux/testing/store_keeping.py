@@ -200,6 +200,24 @@ class Keeping(StoreFixtures):
         assert sum(isinstance(outcome, Story) for outcome in outcomes) == 1
         assert sum(isinstance(outcome, ThreadBusy) for outcome in outcomes) == 9
 
+    async def test_what_counts_on_a_grant_is_written_before_it_is_revoked_or_not_at_all(self, store: Store):
+        for number in range(10):
+            story, given = await Story(str(number)).start(store), grant(str(number))
+            await store.commit(Change(grants=(given,)))
+            decided = story.allowed(given)
+            revoked = Change(revoked=(given.id,), audit=(AuditFact(NOON, "revoked", "ada", message=given.id),))
+            both = store.commit(decided), store.commit(revoked)
+            outcomes = await asyncio.gather(*(both if number % 2 else reversed(both)), return_exceptions=True)
+            refused = [outcome for outcome in outcomes if outcome is not None]
+            told = [entry for entry in await store.audit() if entry.run_id == story.run_id or given.id == entry.message]
+            assert [entry.kind for entry in told] == (["revoked"] if refused else ["decided", "revoked"])
+            assert [type(problem) for problem in refused] in ([], [Conflict])
+            if not refused:
+                story.take(decided)
+                begun = ActionStarted(epoch=1, action_id=story.run.open[0].id, attempt=1, at=NOON)
+                with pytest.raises(Conflict):
+                    await store.commit(story.change(begun))
+
     async def test_a_run_does_not_undo_what_happened_to_its_thread_meanwhile(self, store: Store):
         story = await Story("1").start(store)
         await store.commit(thread_change(story.thread, ThreadRenamed(title="renamed", at=NOON + 1)))

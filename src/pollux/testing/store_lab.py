@@ -165,6 +165,14 @@ class Story:
         )
         return action
 
+    def allowed(self, given: Grant) -> Change:
+        """The model wants to send a mail, and a grant allows it."""
+        call = ToolCall("c1", "send_mail", {})
+        decision = Decision("allow", "granted", "default", grants=(given.id,), granted_by=(given.user,))
+        action = replace(question(self.run, call, at=self.at), decision=decision, approval=None)
+        decided = ActionDecided(epoch=self.run.epoch, action=action, at=self.at)
+        return self.change(self.replied(Message("assistant", (call,))), decided)
+
     async def resolve(self, store: Store, action: Action, *, scope: Scope | None = None) -> None:
         assert action.approval
         await self.commit(

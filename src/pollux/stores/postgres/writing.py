@@ -45,6 +45,8 @@ _LOCK_HEAD = (
     b"SELECT seq, hash, (SELECT value FROM pollux.meta WHERE name = 'adoptions'),"
     b" (SELECT value FROM pollux.meta WHERE name = 'restored') FROM pollux.audit_head FOR UPDATE"
 )
+# After the end of the audit, which whoever revokes one locks first. Until this commits, it cannot be revoked.
+_LOCK_GRANTS = b"SELECT grant_id FROM pollux.grants WHERE grant_id = ANY(%s) FOR SHARE"
 # After COMMIT, in a transaction of its own: inside, every commit would wait for the disk of the one before.
 _NOTIFY = f"SELECT pg_notify('{CHANNEL}', %s)".encode()
 
@@ -75,6 +77,7 @@ class _Found(NamedTuple):
     is_known: bool
     tip: Tip
     restored: str = ""
+    granted: Sequence[str] = ()
 
 
 def write(
@@ -117,7 +120,7 @@ def _attempt(db: Db, prepared: Prepared, key: bytes, told: str | None, beside: B
         with db.pipeline() as pipeline:
             found = _lock(db, pipeline, change, key)
             _check_still_there(found, change, reached)
-            rules.check(change, events=found.events, thread=found.thread)
+            rules.check(change, events=found.events, thread=found.thread, granted=found.granted)
             lineage = found.tip.lineage
             entries += chained(change.audit, found.tip, key)
             statements = rows.written(prepared, stored=found.thread, is_known=found.is_known, entries=entries)
@@ -155,7 +158,7 @@ def _check_still_there(found: _Found, change: Change, reached: int) -> None:
 
 def _lock(db: Db, pipeline: Pipeline, change: Change, key: bytes) -> _Found:
     thread_id = rules.thread_of(change)
-    thread = run = head = None
+    thread = run = head = grants = None
     db.execute(_BEGIN)
     db.execute(_SETTINGS)
     if thread_id:
@@ -164,6 +167,8 @@ def _lock(db: Db, pipeline: Pipeline, change: Change, key: bytes) -> _Found:
         run = db.execute(_LOCK_RUN, (change.run.id,))
     if change.audit:
         head = db.execute(_LOCK_HEAD)
+    if counted := rules.counted_on(change):
+        grants = db.execute(_LOCK_GRANTS, (list(counted),))
     # Not by leaving the pipeline: that sends something more, and a server that was sent something is not idle.
     pipeline.sync()
     stored = thread.fetchone() if thread else None
@@ -171,7 +176,9 @@ def _lock(db: Db, pipeline: Pipeline, change: Change, key: bytes) -> _Found:
     end = head.fetchone() if head else None
     tip = Tip(end[0], end[1], lineage_of(end[2], key).name) if end else Tip()
     why = end[3] or "" if end else ""
-    return _Found(_Standing(*stored) if stored else None, known[0] if known else 0, known is not None, tip, why)
+    granted = [grant for (grant,) in grants] if grants else []
+    standing = _Standing(*stored) if stored else None
+    return _Found(standing, known[0] if known else 0, known is not None, tip, why, granted)
 
 
 def _to_sign(entries: Sequence[Kept], lineage: str) -> Written:
