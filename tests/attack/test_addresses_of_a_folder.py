@@ -10,7 +10,6 @@ from tests.runbooks.lab import RunbookLab, agent, document, ended, waiting
 
 from pollux.config import read_settings
 from pollux.providers.scripted import reply
-from pollux.runbooks.agents.internal import child_of
 
 MINE = "the-persons-own-key"
 BASES = {
@@ -129,7 +128,7 @@ async def test_arguments_that_name_an_address_reach_it_without_the_persons_key(t
     assert new.approval
     await engine.resolve(new.approval.id, "approved", by="ada")
     await ended(engine, run)
-    child = await engine.queries.run(child_of(new.id))
+    child = await engine.queries.run(await engine.queries.child_of(new.id))
     assert child.model == "openai-keyless:http://127.0.0.1:9/v1/m"
     await lab.close()
 

@@ -19,7 +19,6 @@ from pollux.engine.engine import Engine
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, Step
-from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.documents import read
 from pollux.runbooks.following import follow
@@ -151,7 +150,7 @@ async def waiting(engine: Engine, run_id: RunId) -> Run:
         assert not run.ending, run.ending
         for action in run.open:
             if action.where == "child" and action.handed_over:
-                child = await engine.queries.run(child_of(action.id))
+                child = await engine.queries.run(await engine.queries.child_of(action.id))
                 if child.approvals and not pending(child):
                     return child
         return None

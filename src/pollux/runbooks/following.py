@@ -9,7 +9,6 @@ from pollux.core.events import ActionHandedOver, RunCancelled, RunCompleted, Run
 from pollux.core.ids import RunId, UserId
 from pollux.engine.engine import Engine
 from pollux.engine.ports import Recorded
-from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.blocks import BlockType
 from pollux.runbooks.rules import PROFILE
 from pollux.runbooks.told import BlockTeller, ChildTeller, Told
@@ -62,26 +61,26 @@ class _Following:
                     await self._wait_for_parts()
                 await self._put(teller.read(item))
                 if isinstance(item, Recorded) and isinstance(item.event, ActionHandedOver):
-                    await self._join(child_of(item.event.action_id), item.event.action_id, teller)
+                    await self._join(item.event.action_id, teller)
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _join(self, run_id: RunId, action_id: str, teller: BlockTeller) -> None:
+    async def _join(self, action_id: str, teller: BlockTeller) -> None:
         """Watch a child too: one that has ended is told whole before anything else is."""
         try:
-            child = await self._engine.queries.run(run_id)
+            child = await self._engine.queries.run(await self._engine.queries.child_of(action_id))
         except NotFound:
             # Its words were erased; how it ended is in the block's own result.
             return
         action = teller.run.action(action_id) if teller.run else None
         block_id = action.call.id if action else ""
         if child.profile == PROFILE:
-            watching = self.watch_document(run_id, BlockTeller(self._types, within=block_id), is_root=False)
+            watching = self.watch_document(child.id, BlockTeller(self._types, within=block_id), is_root=False)
         else:
-            watching = self._watch_agent(run_id, ChildTeller(block_id, teller.runbook), teller)
+            watching = self._watch_agent(child.id, ChildTeller(block_id, teller.runbook), teller)
         task = asyncio.create_task(watching)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -25,7 +25,7 @@ from pollux.runbooks import rules
 from pollux.runbooks.agents.asked import asked_tools
 from pollux.runbooks.agents.block import Agent
 from pollux.runbooks.agents.foreign import foreign_agent
-from pollux.runbooks.agents.internal import Host, child_of, document_tools, internal_agent
+from pollux.runbooks.agents.internal import Host, document_tools, internal_agent
 from pollux.runbooks.agents.internal import profile as agent_profile
 from pollux.runbooks.agents.live import LiveAgents
 from pollux.runbooks.agents.program import Programs, programs_of
@@ -166,7 +166,8 @@ class Runbooks:
             if action.where == "child" and action.started:
                 # Not there yet, if its parent was stopped before it began: then the parent begins it.
                 with suppress(NotFound):
-                    await self._take_up(await self._engine.queries.run(child_of(action.id)))
+                    queries = self._engine.queries
+                    await self._take_up(await queries.run(await queries.child_of(action.id)))
 
     def _start(
         self, opening: Opening, runbook: Runbook, *, user: UserId, interactive: bool, more: tuple[Rule, ...]

@@ -8,7 +8,6 @@ document around it. What it finds under a document that nobody trusts is not its
 around it what a part exports that nobody trusts: both are marked with where they come from.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -21,7 +20,7 @@ from pollux.core.messages import JSON
 from pollux.core.run import Parent, Run
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.engine.start import Start
-from pollux.runbooks.agents.internal import Host, child_of
+from pollux.runbooks.agents.internal import Host
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, TEXT, Args, Call, Reading, members, schema
 from pollux.runbooks.documents import Block
 from pollux.runbooks.made_from import all_labels_of
@@ -119,7 +118,7 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
     async def run(context: ToolContext, args: Args) -> None:
         parent = await host.engine.queries.run(context.run_id, context.user)
         outer = last_opening(parent.messages)
-        thread_id = _thread_of(parent, context.action_id)
+        thread_id = await _thread_of(host, parent, context.action_id)
         earlier = await _earlier(host, thread_id, context.user)
         # Gone on with, it is the document of then: what was done of it is not done again.
         found = Volume(Path(earlier.path), earlier.source, earlier.form) if earlier else _found(args)
@@ -164,7 +163,7 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             interactive=parent.interactive,
             live=True,
             parent=Parent(context.run_id, context.action_id, parent.parent.root if parent.parent else parent.id),
-            run_id=child_of(context.action_id),
+            run_id=await host.engine.queries.child_of(context.action_id),
             thread_id=thread_id,
             create=True,
             document=document_fact(found.digest, folder, is_trusted=pin is not None, around=parent.document),
@@ -186,11 +185,11 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
     return FunctionTool(SPEC, run, preview=preview)
 
 
-def _thread_of(parent: Run, action_id: str) -> ThreadId:
+async def _thread_of(host: Host, parent: Run, action_id: str) -> ThreadId:
     """Where all goes at this block's document are: the same, however often the block is tried."""
     action = parent.action(ActionId(action_id))
     assert action is not None, "a tool runs for an action"
-    return ThreadId("thr_" + hashlib.sha256(f"{parent.thread_id} {action.call.id}".encode()).hexdigest()[:24])
+    return await host.engine.queries.thread_beneath(parent.thread_id, action.call.id, parent.user)
 
 
 async def _earlier(host: Host, thread_id: ThreadId, user: UserId) -> Opening | None:

@@ -25,7 +25,6 @@ from pollux.core.ids import Instant, RunId
 from pollux.core.machine import pending
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.engine import Engine
-from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.following import follow
 from pollux.runbooks.runtime import Runbooks, opening_for
 from pollux.runbooks.shelf import Volume, volume
@@ -290,7 +289,7 @@ async def is_waiting(engine: Engine, run_id: RunId) -> bool:
     children = [action for action in run.open if action.where == "child" and action.handed_over and not action.outcome]
     if not children:
         return bool(run.approvals)
-    return all([await is_waiting(engine, child_of(action.id)) for action in children])
+    return all([await is_waiting(engine, await engine.queries.child_of(action.id)) for action in children])
 
 
 def _code_of(code: str) -> int:

@@ -4,14 +4,12 @@ Whatever becomes of this process, the child is a run like any other: it is gone 
 inbox, and its end answers the block.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Final, cast
 
 from pollux.config import without_key
 from pollux.core.errors import Conflict, ToolError, ValidationError
-from pollux.core.ids import RunId
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
@@ -112,7 +110,7 @@ def internal_agent(host: Host, model: str) -> Tool:
                     limits=limits,
                     live=True,
                     parent=Parent(context.run_id, context.action_id, root),
-                    run_id=child_of(context.action_id),
+                    run_id=await host.engine.queries.child_of(context.action_id),
                     rules=rules_for(capabilities),
                     # What it asks, it asks for the document that wrote its prompt.
                     document=parent.document,
@@ -125,11 +123,6 @@ def internal_agent(host: Host, model: str) -> Tool:
             pass
 
     return FunctionTool(SPEC, run, prepare=_prepare, preview=_preview)
-
-
-def child_of(action_id: str) -> RunId:
-    """The run that works on this action."""
-    return RunId("run_" + hashlib.sha256(action_id.encode()).hexdigest()[:24])
 
 
 def rules_for(capabilities: Mapping[str, bool]) -> tuple[Rule, ...]:

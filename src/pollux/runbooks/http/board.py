@@ -10,7 +10,6 @@ from pollux.core.ids import Instant, RunId
 from pollux.core.run import Run
 from pollux.engine.ports import Recorded
 from pollux.engine.queries import Queries
-from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.http.shapes import AgentProgress, BlockState
 from pollux.runbooks.progress import Types
 from pollux.runbooks.rules import PROFILE
@@ -82,6 +81,9 @@ class Journals:
         """Raises NotFound."""
         return self._seen.get(run_id) or await self._queries.run(run_id)
 
+    async def child_of(self, action_id: str) -> RunId:
+        return await self._queries.child_of(action_id)
+
 
 async def told_of(journals: Journals, types: Types, run_id: RunId) -> AsyncIterator[Told]:
     """What the journals of a run and of its agents tell, without what was only shown."""
@@ -96,7 +98,7 @@ async def told_of(journals: Journals, types: Types, run_id: RunId) -> AsyncItera
 
 async def _told_of_agent(journals: Journals, action_id: str, teller: BlockTeller) -> AsyncIterator[Told]:
     action = teller.run.action(action_id) if teller.run else None
-    child_id = child_of(action_id)
+    child_id = await journals.child_of(action_id)
     try:
         if action is None or (await journals.run(child_id)).profile == PROFILE:
             return

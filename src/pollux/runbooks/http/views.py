@@ -7,7 +7,6 @@ from pollux.core.errors import NotFound
 from pollux.core.ids import RunId
 from pollux.core.run import Action, Run
 from pollux.runbooks import rules
-from pollux.runbooks.agents.internal import child_of
 from pollux.runbooks.documents import Block
 from pollux.runbooks.http.board import Board, Journals, Place, told_of
 from pollux.runbooks.http.documents import path_of
@@ -90,7 +89,8 @@ async def _beneath(runtime: RunbookRuntime, run: Run, block_id: str = "") -> Asy
     for action in run.open:
         if action.where == "child" and action.handed_over and not action.outcome:
             try:
-                child = await runtime.engine.queries.run(child_of(action.id), run.user)
+                queries = runtime.engine.queries
+                child = await queries.run(await queries.child_of(action.id), run.user)
             except NotFound:
                 continue
             async for each in _beneath(runtime, child, block_id or action.call.id):
