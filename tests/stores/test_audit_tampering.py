@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pollux.engine.ports import AuditEntry, AuditReport
+from pollux.core.ids import UserId
+from pollux.engine.ports import AuditEntry, AuditFact, AuditReport, Change
 from pollux.stores.audit import hash_of
 from pollux.stores.schema import TRIGGERS
 from pollux.stores.sqlite import SqliteStore
@@ -35,6 +36,85 @@ async def test_an_untouched_audit_is_whole(place: Path):
 async def test_an_update_is_named(place: Path):
     _attack(place, lambda db: db.execute("UPDATE audit SET user = 'eve' WHERE seq = 3"))
     assert await _problems(place) == ["update: entry 3 changed after being written"]
+
+
+@pytest.mark.parametrize(("user", "looks_like"), [("Kim", "\u212aim"), ("jos\u00e9", "jose\u0301")])
+async def test_another_unicode_form_is_another_text(tmp_path: Path, user: str, looks_like: str):
+    store = _store(tmp_path)
+    await store.open()
+    for n in range(3):
+        await store.commit(Change(audit=(AuditFact(float(n), "decided", UserId(user)),)))
+    await store.close()
+    assert (await _verify(tmp_path)).valid
+    _attack(tmp_path, lambda db: db.execute("UPDATE audit SET user = ? WHERE seq = 2", (looks_like,)))
+    assert await _problems(tmp_path) == [other_form(2)]
+
+
+def other_form(seq: int) -> str:
+    """What is said of an entry that was changed so."""
+    return (
+        f"other form: entry {seq} in another Unicode form than was hashed: changed, or written so by an older version"
+    )
+
+
+FORGED = b'{"seq": 6, "hash": "0", "sig": "0"}\n'
+OTHERS_BEGIN = json.dumps({"seq": 0, "hash": "0" * 64, "at": 0.0, "begun": "0" * 64}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("left", [b"", b"x\n", FORGED, OTHERS_BEGIN])
+async def test_heads_that_were_emptied_are_lost_and_the_store_is_in_doubt(place: Path, left: bytes):
+    def cut(db: sqlite3.Connection) -> None:
+        db.execute("DELETE FROM audit WHERE seq > 6")
+        db.execute("UPDATE sqlite_sequence SET seq = 6 WHERE name = 'audit'")
+
+    _attack(place, cut)
+    (place / "heads.jsonl").write_bytes(left)
+    assert "lost heads: there are 6 entries, but the file of signed heads holds none" in await _problems(place)
+    assert await _doubt(place) == "the file of its signed heads holds none"
+
+
+async def test_heads_that_all_were_forged_leave_the_store_in_doubt(place: Path):
+    heads = place / "heads.jsonl"
+    begun, *signed = heads.read_text().splitlines(keepends=True)
+    heads.write_text("".join([begun, *(line.replace('"hash": "', '"hash": "0') for line in signed)]))
+    assert await _doubt(place) == "the file of its signed heads holds none"
+
+
+async def test_heads_that_were_pushed_out_of_sight_leave_the_store_in_doubt(place: Path):
+    with (place / "heads.jsonl").open("a") as heads:
+        heads.write("x" * 5000)
+    assert await _doubt(place) == "the file of its signed heads holds none"
+
+
+@pytest.mark.parametrize("left", [None, b"", b'{"seq": 1, "ha'])
+async def test_a_store_whose_process_died_before_its_first_head_is_not_in_doubt(tmp_path: Path, left: bytes | None):
+    heads = tmp_path / "heads.jsonl"
+    await _opened(_store(tmp_path))
+    if left is not None:
+        # Beside a store without entries: as an older version leaves it, or one that ended while it wrote.
+        heads.write_bytes(left)
+        await _opened(_store(tmp_path))
+    # Without the heads: as if the process had ended between the commit and the head.
+    dying = SqliteStore(tmp_path / "pollux.db", key=b"k" * 32)
+    await dying.open()
+    await dying.commit(Change(audit=(AuditFact(1.0, "decided", UserId("ada")),)))
+    await dying.close()
+    assert (await _verify(tmp_path)).valid
+    assert await _doubt(tmp_path) == ""
+
+
+async def _opened(store: SqliteStore) -> None:
+    await store.open()
+    await store.close()
+
+
+async def _doubt(place: Path) -> str:
+    store = _store(place)
+    await store.open()
+    try:
+        return await store.restored()
+    finally:
+        await store.close()
 
 
 @pytest.mark.parametrize("column", ["at", "tool_name", "previous", "hash", "seal"])

@@ -9,9 +9,11 @@ import pytest
 from psycopg import sql
 from tests.stores.postgres import fresh_database
 from tests.stores.postgres_worker import store_at
+from tests.stores.test_audit_tampering import other_form
 
 from pollux.core.errors import StoreRestored
-from pollux.engine.ports import AuditEntry, AuditReport
+from pollux.core.ids import UserId
+from pollux.engine.ports import AuditEntry, AuditFact, AuditReport, Change
 from pollux.stores.audit import hash_of
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.connections import Db, connect
@@ -129,6 +131,26 @@ async def test_a_store_that_was_rolled_back_takes_nothing_more(place: Place):
     place.attack(_roll_back)
     with pytest.raises(StoreRestored):
         await place.tell("3", "4")
+
+
+async def test_heads_that_were_emptied_are_lost_and_the_store_is_in_doubt(place: Place):
+    place.heads.write_bytes(b"")
+    lost = "lost heads: there are 8 entries, but the file of signed heads holds none"
+    assert await place.problems() == [lost]
+    with pytest.raises(StoreRestored):
+        await place.tell("3")
+
+
+async def test_another_unicode_form_is_another_text(place: Place):
+    async def kept(user: str) -> None:
+        store = store_at(place.url, place.heads)
+        await store.open()
+        await store.commit(Change(audit=(AuditFact(1.0, "decided", UserId(user)),)))
+        await store.close()
+
+    await kept("Kim")
+    place.attack(lambda db: db.execute("""UPDATE pollux.audit SET "user" = %s WHERE seq = 9""", ("\u212aim",)))
+    assert await place.problems() == [other_form(9)]
 
 
 async def test_a_forged_history_is_named(place: Place):

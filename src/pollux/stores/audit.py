@@ -1,6 +1,7 @@
 """The audit chain: how a fact becomes an entry that cannot be changed without showing.
 
-Every entry holds the hash of the one before it, and its own hash: SHA-256 over the RFC 8785 JSON of all other fields.
+Every entry holds the hash of the one before it, and its own hash: SHA-256 over the RFC 8785 JSON of all other fields,
+texts as they stand.
 Anyone can check that much. Two things need the audit key: the seal of each entry, which shows that it was this store
 that wrote it, and the heads (see heads.py), which show how far the chain had grown. Arguments are kept only as a keyed
 digest, so that an entry says nothing about them once the content itself is erased.
@@ -9,9 +10,10 @@ digest, so that an entry says nothing about them once the content itself is eras
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import isfinite
 from typing import Any
+from unicodedata import normalize
 
 import msgspec
 
@@ -65,6 +67,12 @@ def hash_of(entry: AuditEntry) -> str:
         return ""
 
 
+def composed(entry: AuditEntry) -> AuditEntry:
+    """The entry with its texts in NFC, as they were hashed before."""
+    found = {name: getattr(entry, name) for name in _HASHED}
+    return replace(entry, **{name: normalize("NFC", text) for name, text in found.items() if isinstance(text, str)})
+
+
 def seal_of(own: str, key: bytes) -> str:
     """The mark that only the holder of the key can put on a hash."""
     return hmac.digest(key, b"pollux.entry:" + own.encode(), "sha256").hex()
@@ -90,5 +98,10 @@ def _hash(members: dict[str, str | float | None]) -> str:
 
 
 def _value(value: str | float | None) -> bytes:
-    # For ASCII text both give the same bytes, and this is four times as fast.
-    return msgspec.json.encode(value) if isinstance(value, str) and value.isascii() else canonical(value)
+    if not isinstance(value, str):
+        return canonical(value)
+    # As it stands: in NFC, where both give the same bytes, another text would have the same hash.
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        raise ValidationError("expected Unicode text, found a lone surrogate") from None

@@ -92,6 +92,7 @@ def doubt(
     heads: Heads | None,
     key: bytes,
     holds: Callable[[Tip], bool],
+    has_entries: bool,
 ) -> str:
     """Why this is not the store that was here last; nothing where it is."""
     if why := marks.get("restored"):
@@ -104,7 +105,10 @@ def doubt(
     if "heads" in noted and noted["heads"] != place.get("heads", ""):
         return "the file of its signed heads is missing or another one"
     lineage = lineage_of(marks.get("adoptions"), key)
-    for tip in heads.newest().heads:
+    newest = heads.newest()
+    if newest.is_empty and has_entries:
+        return "the file of its signed heads holds none"
+    for tip in newest.heads:
         fits = lineage.holds(tip)
         if fits is None:
             return "its signed heads know of an adoption that it does not remember"

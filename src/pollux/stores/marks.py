@@ -49,7 +49,7 @@ def check_place(db: sqlite3.Connection, store: str, *, heads: Heads | None, key:
         # Nothing has happened that a lost file could tell of.
         noted.pop("heads", None)
         known["place"] = json.dumps(noted)
-    why = doubt(known, found, heads=heads, key=key, holds=lambda tip: _holds(db, tip))
+    why = doubt(known, found, heads=heads, key=key, holds=lambda tip: _holds(db, tip), has_entries=has_entries)
     if why and "restored" not in known:
         # For every other process that opens it, also one that knows nothing of these heads.
         mark(db, restored=why)

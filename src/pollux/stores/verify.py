@@ -1,13 +1,14 @@
 """Is the audit chain whole? And if not: what was done to it, and where.
 
     update        fields differ from the entry's own hash, which is still sealed: changed in place
+    other form    as update, and in Unicode's composed form they do not differ: older versions hashed texts in that form
     delete        a number is missing inside the chain
     replace       an entry stands there that its neighbours, or a signed head, do not know
     reorder       an entry is genuine, but under another number
     truncate      the last entries are gone, while the database remembers having given their numbers
     roll back     a head was signed for a longer chain, or for another entry, than the database now holds
     drop trigger  what refuses changes of the table is gone or altered
-    lost heads    the file of signed heads is missing although there are entries
+    lost heads    the file of signed heads is missing, or holds none, although there are entries
     restored      the heads are not those that the store had, and nobody has adopted it
     forge         entries hang together, but were never sealed with the key; or a head bears a wrong signature
 
@@ -23,8 +24,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pollux.core.frozen import frozen
-from pollux.engine.ports import AuditPart, AuditReport
-from pollux.stores.audit import GENESIS, Kept, Tip, hash_of, seal_of
+from pollux.engine.ports import AuditEntry, AuditPart, AuditReport
+from pollux.stores.audit import GENESIS, Kept, Tip, composed, hash_of, seal_of
 from pollux.stores.heads import NO_HEADS, Read
 from pollux.stores.lineage import ELSEWHERE, ROOT, Lineage
 
@@ -138,6 +139,8 @@ def _at_the_end(last: int, evidence: Evidence, signed: Signed) -> Iterable[str]:
     reached = max(signed, default=0)
     if evidence.heads.is_missing and last:
         yield f"lost heads: there are {last} entries, but the file of signed heads is missing"
+    if evidence.heads.is_empty and last:
+        yield f"lost heads: there are {last} entries, but the file of signed heads holds none"
     if evidence.highest is not None and evidence.highest > last:
         yield f"truncate: {_entries(last + 1, evidence.highest)} are missing at the end"
     elif reached > last:
@@ -161,6 +164,7 @@ def _named(rows: Sequence[Kept], key: bytes, signed: Signed) -> list[str]:
 
 _SAID = {
     "update": "changed after being written",
+    "other form": "in another Unicode form than was hashed: changed, or written so by an older version",
     "delete": "missing",
     "replace": "put in the place of another",
     "reorder": "moved to another place",
@@ -199,13 +203,17 @@ def _wrong(rows: Sequence[Kept], places: dict[str, int], key: bytes, signed: Sig
             if not is_itself:
                 place = places.get(entry.hash)
                 is_moved = place is not None and hash_of(replace(entry, seq=place)) == entry.hash
-                yield ("reorder" if is_moved else "update"), entry.seq
+                yield ("reorder" if is_moved else _update(entry)), entry.seq
             elif not _is_signed_alone(kept, signed):
                 yield "roll back", entry.seq
         elif is_itself and _is_linked(rows, index) and not _stands_alone(rows, index, key, signed):
             yield "forge", entry.seq
         else:
             yield "replace", entry.seq
+
+
+def _update(entry: AuditEntry) -> str:
+    return "other form" if hash_of(composed(entry)) == entry.hash else "update"
 
 
 def _is_linked(rows: Sequence[Kept], index: int) -> bool:

@@ -16,6 +16,7 @@ _DATABASE = b"""
 """
 _SYSTEM = b"SELECT system_identifier::text FROM pg_control_system()"
 _HOLDS = b"SELECT FROM pollux.audit WHERE seq = %s AND hash = %s"
+_HAS_ENTRIES = b"SELECT FROM pollux.audit LIMIT 1"
 _NOTE = b"INSERT INTO pollux.meta VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _FORGET = b"DELETE FROM pollux.meta WHERE name = %s"
 _TIP = b"SELECT seq, hash FROM pollux.audit_head FOR UPDATE"
@@ -25,7 +26,15 @@ def check_place(db: Db, *, heads: Heads | None, key: bytes) -> str:
     """Why this is not the store that was here last; nothing where it is. What was not noted yet is noted now."""
     # Heads first: one that is signed meanwhile speaks of an entry that is there by then.
     marks, place = marks_of(db), _place_of(db)
-    why = doubt(marks, place, heads=heads, key=key, holds=lambda tip: _holds(db, tip))
+    has_entries = _finds(db, _HAS_ENTRIES)
+    why = doubt(
+        marks,
+        place,
+        heads=heads,
+        key=key,
+        holds=lambda tip: _finds(db, _HOLDS, tip.seq, tip.hash),
+        has_entries=has_entries,
+    )
     if why and "restored" not in marks:
         # For the other hosts too: their heads may not reach as far.
         db.execute(_NOTE, ("restored", why))
@@ -66,7 +75,7 @@ def _place_of(db: Db) -> dict[str, str]:
     return {"database": database, "system": system}
 
 
-def _holds(db: Db, tip: Tip) -> bool:
+def _finds(db: Db, statement: bytes, *values: int | str) -> bool:
     with db.transaction():
         db.execute(ENGINE)
-        return db.execute(_HOLDS, (tip.seq, tip.hash)).fetchone() is not None
+        return db.execute(statement, values).fetchone() is not None
