@@ -165,6 +165,16 @@ async def test_lists_are_in_the_order_in_which_things_began(place: Place):
         assert [found.run.id for found in await engine.queries.approvals(ADA)] == begun[::-1]
 
 
+async def test_lists_are_in_the_order_of_commits_where_processes_at_once_have_other_clocks(place: Place):
+    ahead, behind = Host(2_900_000_000.0 + HOUR), Host(2_900_000_000.0)
+    async with place.engine(behind) as late, place.engine(ahead) as early:
+        begun = [await answer(early), await answer(late)]
+        second, first = [row.run_id for row in await late.queries.runs(ADA)]
+        assert [first, second] == [run.id for run in begun]
+        assert [found.run.id for found in await late.queries.approvals(ADA)] == [second, first]
+        assert [each.id for each in await early.queries.threads(ADA)] == [run.thread_id for run in begun[::-1]]
+
+
 @pytest.mark.slow
 async def test_a_host_that_is_behind_its_database_goes_by_the_database(tmp_path: Path):
     with fresh_database() as url:

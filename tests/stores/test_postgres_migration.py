@@ -10,7 +10,7 @@ import pytest
 from tests.stores import postgres_worker
 from tests.stores.postgres import fresh_database
 from tests.stores.postgres_worker import store_at
-from tests.stores.test_sqlite_migration import is_told_as_left_behind
+from tests.stores.test_sqlite_migration import is_told_as_left_behind, paged
 
 from pollux.core.errors import StoreError
 from pollux.engine.glance import glance_of
@@ -123,6 +123,38 @@ async def test_a_run_that_an_older_process_moved_on_is_not_told_by_an_old_glance
     await waiting.resolve(store, action)
     assert [row.glance for row in await store.runs(ADA)] == [glance_of(waiting.run), None]
     await store.close()
+
+
+async def test_runs_of_a_database_without_numbers_stay_in_order_and_new_ones_come_first(url: str, db: Db):
+    migrate(db, Address(url), MIGRATIONS[:4])
+    with db.transaction():
+        db.execute(ENGINE)
+        for number, later in enumerate((3600, 0, 1800, 0)):
+            _begin(db, number, later)
+    store = store_at(url)
+    await store.open()
+    old = ["run_0", "run_2", "run_3", "run_1"]
+    assert await paged(store) == old
+    await Story("4", at=NOON - 60).start(store)
+    assert await paged(store) == ["run_4", *old]
+    assert [row.run_id for row in await store.runs(ADA, before="run_2")] == old[2:]
+    with db.transaction():
+        db.execute(ENGINE)
+        _begin(db, 5, 0)
+    assert await paged(store) == ["run_5", "run_4", *old]
+    await store.close()
+
+
+def _begin(db: Db, number: int, later: float) -> None:
+    """A run as a process writes it that does not know of numbers."""
+    db.execute(
+        """
+        INSERT INTO pollux.runs (run_id, thread_id, "user", profile, status, created_at, updated_at, owed, epoch,
+            driver, tokens, version)
+        VALUES ('run_' || %s::int, 'thr', 'ada', 'default', 'completed', %s, 0, false, 1, '', 0, 1)
+        """,
+        (number, NOON + later),
+    )
 
 
 async def test_another_key_is_refused_at_opening(url: str):

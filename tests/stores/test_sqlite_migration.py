@@ -63,6 +63,40 @@ async def is_told_as_left_behind(store: Store) -> None:
     ]
 
 
+async def test_runs_of_a_file_without_numbers_stay_in_order_and_new_ones_come_first(tmp_path: Path):
+    store = store_at(tmp_path)
+    await store.open()
+    for number, later in enumerate((3600, 0, 1800, 0)):
+        await Story(str(number), at=NOON + later).start(store)
+    await store.close()
+    db = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
+    unnumber(db)
+    db.execute("PRAGMA user_version = 7")
+    db.close()
+
+    await store.open()
+    old = ["run_0", "run_2", "run_3", "run_1"]
+    assert await paged(store) == old
+    await Story("4", at=NOON - 60).start(store)
+    assert await paged(store) == ["run_4", *old]
+    # A page that was begun before the upgrade goes on.
+    assert [row.run_id for row in await store.runs(ADA, before="run_2")] == old[2:]
+    db = sqlite3.connect(tmp_path / "pollux.db", isolation_level=None)
+    # What the version before writes: all that it knows of, and nothing else.
+    columns = ", ".join(column for column in _columns(db) if column not in ("run_id", "listed"))
+    db.execute(f"INSERT INTO runs (run_id, {columns}) SELECT 'run_5', {columns} FROM runs WHERE run_id = 'run_1'")
+    db.close()
+    assert await paged(store) == ["run_5", "run_4", *old]
+    await store.close()
+
+
+async def paged(store: Store) -> list[str]:
+    seen: list[str] = []
+    while page := await store.runs(ADA, limit=2, before=seen[-1] if seen else None):
+        seen += [row.run_id for row in page]
+    return seen
+
+
 def test_every_version_of_a_file_becomes_the_current_one(tmp_path: Path):
     whole = _tables(tmp_path / "new.db", len(MIGRATIONS))
     for version in range(1, len(MIGRATIONS)):
@@ -120,6 +154,7 @@ def _make_old(path: Path) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("DROP TABLE secrets")
     db.execute("DROP TABLE sessions")
+    unnumber(db)
     db.execute("ALTER TABLE threads DROP COLUMN sources")
     for column in ("tokens", *GLANCE, "told"):
         db.execute(f"ALTER TABLE runs DROP COLUMN {column}")
@@ -127,6 +162,19 @@ def _make_old(path: Path) -> None:
         db.execute(f"ALTER TABLE grants DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 2")
     db.close()
+
+
+def unnumber(db: sqlite3.Connection) -> None:
+    """As it was before rows were numbered for lists."""
+    for name in ("threads_are_numbered", "threads_move_up", "runs_are_numbered", "approvals_are_numbered"):
+        db.execute(f"DROP TRIGGER {name}")
+    for name in ("threads_of_user", "approvals_of_user", "runs_of_thread", "runs_in_order"):
+        db.execute(f"DROP INDEX {name}")
+    for table in ("threads", "runs", "approvals"):
+        db.execute(f"ALTER TABLE {table} DROP COLUMN listed")
+    db.execute("CREATE INDEX threads_of_user ON threads (user, updated_at, thread_id) WHERE erased = 0")
+    db.execute("CREATE INDEX approvals_of_user ON approvals (user, requested_at, approval_id)")
+    db.execute("CREATE INDEX runs_of_thread ON runs (thread_id, created_at, run_id)")
 
 
 def _tables(path: Path, first: int) -> list[tuple[str, str]]:

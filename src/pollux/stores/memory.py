@@ -93,7 +93,11 @@ class MemoryStore:
         if change.row:
             self._put(change.row)
         if change.thread and thread_id:
-            self._threads[thread_id] = merged(change, change.thread, thread)
+            after = merged(change, change.thread, thread)
+            if thread and after.updated_at != thread.updated_at:
+                # Lists are in the order of commits: clocks may differ.
+                del self._threads[thread_id]
+            self._threads[thread_id] = after
             if change.thread_events:
                 self._thread_journals.setdefault(thread_id, []).extend(change.thread_events)
             if change.messages:
@@ -141,7 +145,7 @@ class MemoryStore:
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
         own = (thread for thread in self._threads.values() if thread.user == user and not thread.erased)
-        return _page(own, lambda thread: (thread.updated_at, thread.id), limit, before)
+        return _page(own, lambda thread: thread.id, limit, before)
 
     async def runs(
         self,
@@ -154,7 +158,7 @@ class MemoryStore:
         before: str | None = None,
     ) -> Sequence[RunRow]:
         own = (row for row in self._rows.values() if row.user == user)
-        page = _page(own, lambda row: (row.created_at, row.run_id), None, before)
+        page = _page(own, lambda row: row.run_id, None, before)
         fit = (row for row in page if thread_id in (None, row.thread_id) and (not states or row.status in states))
         told = (self._told(row) for row in fit)
         return list(islice((row for row in told if not unsure or (row.glance and row.glance.unknown)), limit))
@@ -188,7 +192,7 @@ class MemoryStore:
         before: str | None = None,
     ) -> Sequence[ApprovalRow]:
         own = (row for row in self._approvals.values() if row.user == user)
-        page = _page(own, lambda row: (row.requested_at, row.approval_id), None, before)
+        page = _page(own, lambda row: row.approval_id, None, before)
         return [row for row in page if status in (None, row.status)][:limit]
 
     async def grants(self, user: UserId | None) -> Sequence[Grant]:
@@ -341,13 +345,11 @@ class MemoryStore:
 Row = TypeVar("Row")
 
 
-def _page(
-    rows: Iterable[Row], key: Callable[[Row], tuple[float, str]], limit: int | None, before: str | None
-) -> list[Row]:
+def _page(rows: Iterable[Row], key: Callable[[Row], str], limit: int | None, before: str | None) -> list[Row]:
     """Newest first, after the one with this id. An id that is not there leads nowhere."""
-    ordered = sorted(rows, key=key, reverse=True)
+    ordered = [*rows][::-1]
     if before is not None:
-        ids = [key(row)[1] for row in ordered]
+        ids = [key(row) for row in ordered]
         ordered = ordered[ids.index(before) + 1 :] if before in ids else []
     return ordered[:limit]
 

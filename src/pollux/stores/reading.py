@@ -101,7 +101,10 @@ class Readers:
 
 @frozen
 class Page:
-    """A list, newest first: the first column is its key, `by` the moment it is ordered by."""
+    """A list, newest first, in the order that its rows were written in.
+
+    The first column is its key. Rows from before they were numbered are in the order of their moment, `by`.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -114,18 +117,18 @@ class Page:
 
     def read(self, db: Db, limit: int, before: str | None) -> list[tuple[Any, ...]]:
         """Up to `limit` rows after the one with the key `before`. A key that is not there leads nowhere."""
-        key = self.columns[0]
-        page = self
+        key, page = self.columns[0], self
+        order = ("listed", self.by, key)
         if before is not None:
             # The first condition is the owner: somebody else's key leads nowhere either.
-            place = f"SELECT {self.by}, {key} FROM {self.table} WHERE {key} = ? AND {self.conditions[0]}"
+            place = f"SELECT {', '.join(order)} FROM {self.table} WHERE {key} = ? AND {self.conditions[0]}"
             found = db.execute(place, (before, self.values[0])).fetchone()
             if found is None:
                 return []
-            page = self.where(f"({self.by}, {key}) < (?, ?)", *found)
+            page = self.where(f"({', '.join(order)}) < (?, ?, ?)", *found)
         statement = (
             f"SELECT {', '.join(page.columns)} FROM {page.table} WHERE {' AND '.join(page.conditions)}"
-            f" ORDER BY {page.by} DESC, {key} DESC LIMIT ?"
+            f" ORDER BY {', '.join(f'{column} DESC' for column in order)} LIMIT ?"
         )
         return db.execute(statement, (*page.values, limit)).fetchall()
 

@@ -176,7 +176,47 @@ SEVENTH = Additive((
     "CREATE INDEX sessions_by_end ON sessions (expires_at)",
 ))  # fmt: skip
 
-MIGRATIONS: Sequence[Sequence[str]] = ((*FIRST, *TRIGGERS.values()), SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)
+
+def _number(table: str, key: str, where: str = "user = NEW.user") -> str:
+    last = f"SELECT ifnull(max(listed), 0) FROM {table} WHERE {where}"
+    return f"BEGIN UPDATE {table} SET listed = ({last}) + 1 WHERE {key} = NEW.{key}; END"
+
+
+_NUMBER_THREAD = _number("threads", "thread_id", "user = NEW.user AND erased = 0")
+
+EIGHTH = Additive((
+    # Where a row stands in its user's lists: numbered when it is written, for the clocks of processes may differ. By
+    # triggers, so that it also holds for rows of older processes. Older rows are at 0, in the order of their moments,
+    # and with a constant default none of them is written again.
+    "ALTER TABLE threads ADD COLUMN listed INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN listed INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE approvals ADD COLUMN listed INTEGER NOT NULL DEFAULT 0",
+    "DROP INDEX threads_of_user",
+    "CREATE INDEX threads_of_user ON threads (user, listed, updated_at, thread_id) WHERE erased = 0",
+    "DROP INDEX approvals_of_user",
+    "CREATE INDEX approvals_of_user ON approvals (user, listed, requested_at, approval_id)",
+    # Beside the one that sums up what was spent since a moment.
+    "CREATE INDEX runs_in_order ON runs (user, listed, created_at, run_id)",
+    # Last, for SQLite prefers the newest of two that would do: a thread has few runs.
+    "DROP INDEX runs_of_thread",
+    "CREATE INDEX runs_of_thread ON runs (thread_id, listed, created_at, run_id)",
+    f"CREATE TRIGGER runs_are_numbered AFTER INSERT ON runs {_number('runs', 'run_id')}",
+    f"CREATE TRIGGER approvals_are_numbered AFTER INSERT ON approvals {_number('approvals', 'approval_id')}",
+    f"CREATE TRIGGER threads_are_numbered AFTER INSERT ON threads {_NUMBER_THREAD}",
+    "CREATE TRIGGER threads_move_up AFTER UPDATE OF updated_at ON threads WHEN NEW.updated_at <> OLD.updated_at"
+    f" {_NUMBER_THREAD}",
+))  # fmt: skip
+
+MIGRATIONS: Sequence[Sequence[str]] = (
+    (*FIRST, *TRIGGERS.values()),
+    SECOND,
+    THIRD,
+    FOURTH,
+    FIFTH,
+    SIXTH,
+    SEVENTH,
+    EIGHTH,
+)
 """Statements by version: the first brings an empty file to version 1, and so on."""
 
 

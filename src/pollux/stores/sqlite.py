@@ -161,7 +161,7 @@ class SqliteStore:
         )
 
     async def threads(self, user: UserId, *, limit: int = 25, before: str | None = None) -> Sequence[Thread]:
-        page = Page("threads", rows.THREAD, by="updated_at").where("user = ?", user).where("erased = ?", 0)
+        page = Page("threads", rows.THREAD, by="updated_at").where("user = ?", user).where("erased = 0")
         return [rows.thread_of_row(row) for row in await self._listing(page, limit, before)]
 
     async def runs(

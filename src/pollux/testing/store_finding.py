@@ -66,6 +66,34 @@ class Finding(StoreFixtures):
             assert await listing(2, name.format("none")) == []
             assert await listing(2, name.format("x")) == []
 
+    async def test_lists_are_in_the_order_of_commits_whatever_the_clocks_say(self, store: Store):
+        stories = [Story(str(number), at=NOON + later) for number, later in enumerate((3600, 0, 1800, 0, 0))]
+        for story in stories:
+            await story.start(store)
+            await story.ask(store)
+        everything = [str(number) for number in (4, 3, 2, 1, 0)]
+        assert [row.run_id for row in await store.runs(ADA)] == [f"run_{each}" for each in everything]
+        assert [row.approval_id for row in await store.approvals(ADA)] == [f"apr_{each}_1.0" for each in everything]
+        assert [thread.id for thread in await store.threads(ADA)] == [f"thr_{each}" for each in everything]
+
+        # One that comes meanwhile, by a clock that is behind, stands before what was seen.
+        page = await store.runs(ADA, limit=2)
+        late = await Story("late", at=NOON - 60).start(store)
+        rest = await store.runs(ADA, before=page[-1].run_id)
+        assert [row.run_id for row in (*page, *rest)] == [f"run_{each}" for each in everything]
+        assert [row.run_id for row in await store.runs(ADA, limit=1)] == [late.run_id]
+
+        # A thread moves up when its run ends, also where that is done by a process whose clock is behind.
+        stories[0].at = NOON - 30
+        [waiting] = stories[0].run.open
+        await stories[0].resolve(store, waiting)
+        await stories[0].execute(store, waiting)
+        await stories[0].finish(store)
+        first, second = await store.threads(ADA, limit=2)
+        assert (first.id, second.id, first.updated_at) == ("thr_0", late.thread.id, NOON - 30)
+        assert [row.run_id for row in await store.runs(ADA, limit=1)] == [late.run_id]
+        assert [row.run_id for row in await store.approvals(ADA, status=None)][-1] == "run_0"
+
     async def test_things_of_the_same_moment_are_paged_without_loss(self, store: Store):
         for number in range(6):
             await Story(str(number)).start(store)

@@ -19,7 +19,10 @@ from pollux.wire.codec import Erased, decode, decode_message, references
 
 @frozen
 class Page:
-    """A list of one user's, newest first: the first column is its key, `by` the moment it is ordered by."""
+    """A list of one user's, newest first, in the order that its rows were written in.
+
+    The first column is its key. Rows from before they were numbered are in the order of their moment, `by`.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -34,14 +37,15 @@ class Page:
     def asked(self, limit: int, before: str | None) -> Statement:
         """Up to `limit` rows after the one with the key `before`. A key that is not there leads nowhere."""
         key, page = self.columns[0], self
+        order = ("listed", self.by, key)
         if before is not None:
             # Where the inner question finds nothing, the comparison is never true. Somebody else's key is not found.
-            place = f'SELECT {self.by}, {key} FROM pollux.{self.table} WHERE {key} = %s AND "user" = %s'
-            page = self.where(f"({self.by}, {key}) < ({place})", before, self.user)
+            place = f'SELECT {", ".join(order)} FROM pollux.{self.table} WHERE {key} = %s AND "user" = %s'
+            page = self.where(f"({', '.join(order)}) < ({place})", before, self.user)
         conditions = " AND ".join(('"user" = %s', *page.conditions))
         return (
             f"SELECT {columns(self.columns)} FROM pollux.{self.table} WHERE {conditions}"
-            f" ORDER BY {self.by} DESC, {key} DESC LIMIT %s"
+            f" ORDER BY {', '.join(f'{column} DESC' for column in order)} LIMIT %s"
         ).encode(), (self.user, *page.values, limit)
 
 

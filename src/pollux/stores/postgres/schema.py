@@ -197,11 +197,45 @@ _SESSIONS = Additive((
     *_walls(("sessions",)),
 ))  # fmt: skip
 
+_IN_ORDER = Additive((
+    # Where a row stands in its user's lists: numbered when it is written, for the clocks of hosts may differ. By the
+    # tables themselves, so that it also holds for rows of older processes. Older rows are at 0, in the order of their
+    # moments, and with a constant default none of them is written again.
+    "CREATE SEQUENCE pollux.listed",
+    *(
+        f"ALTER TABLE pollux.{table} {change}"
+        for table in ("threads", "runs", "approvals")
+        for change in (
+            "ADD COLUMN listed bigint NOT NULL DEFAULT 0",
+            "ALTER COLUMN listed SET DEFAULT nextval('pollux.listed')",
+        )
+    ),
+    "DROP INDEX pollux.threads_of_user, pollux.approvals_of_user, pollux.approvals_waiting, pollux.runs_of_thread",
+    'CREATE INDEX threads_of_user ON pollux.threads ("user", listed, updated_at, thread_id) WHERE NOT erased',
+    'CREATE INDEX approvals_of_user ON pollux.approvals ("user", listed, requested_at, approval_id)',
+    """
+    CREATE INDEX approvals_waiting ON pollux.approvals ("user", listed, requested_at, approval_id)
+    WHERE status = 'pending'
+    """,
+    "CREATE INDEX runs_of_thread ON pollux.runs (thread_id, listed, created_at, run_id)",
+    # Beside the one that sums up what was spent since a moment.
+    'CREATE INDEX runs_in_order ON pollux.runs ("user", listed, created_at, run_id)',
+    """
+    CREATE FUNCTION pollux.move_up() RETURNS trigger LANGUAGE plpgsql AS
+    $$BEGIN NEW.listed := nextval('pollux.listed'); RETURN NEW; END$$
+    """,
+    """
+    CREATE TRIGGER threads_move_up BEFORE UPDATE OF updated_at ON pollux.threads
+    FOR EACH ROW WHEN (NEW.updated_at <> OLD.updated_at) EXECUTE FUNCTION pollux.move_up()
+    """,
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*_TABLES, *_walls(_FIRST_OWNED, INNER), *_GUARDS),
     _GLANCES,
     _GRANTS,
     _SESSIONS,
+    _IN_ORDER,
 )
 """Statements by version: the first brings an empty database to version 1, and so on."""
 
