@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from tests.sdk.conftest import Bench
 from tests.tools.shell.boxes import require_bubblewrap
+from tests.waiting import until
 
 from pollux import files, shell, skill_dir
 from pollux.control import HIDDEN_HERE, KEPT_HERE
 from pollux.testing import call, reply
+from pollux.tools.shell.agent_shell import Runner
 
 STORE = "notes.db"
 SKILL = "---\nname: greet\ndescription: Say hello.\n---\nHello.\n"
@@ -203,3 +205,86 @@ async def test_control_files_in_subfolders_are_out_of_reach_of_a_command_too(ben
     assert "mine" not in str(found)
     assert {name: (bench.cwd / name).read_text() for name in names} == dict.fromkeys(names, "# mine")
     assert (bench.cwd / "sub/fine").exists()
+
+
+FIRES = 'touch "$(git rev-parse --show-toplevel)/fired"; false'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["lib", "node_modules/lib"])
+async def test_no_command_has_the_persons_git_status_run_a_program(place: str, bench: Bench):
+    await require_bubblewrap()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd, check=True)
+    script = f"""
+        git init -q {place}; cd {place}; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
+        git config core.fsmonitor '{FIRES}'; cd "$OLDPWD"; git add -f {place}
+        cp -r .git/config .git/objects .git/refs {place}; git config -f {place}/config core.fsmonitor '{FIRES}'
+        echo ../{place} > .git/commondir; echo reached > reached
+    """
+    found = await results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required")
+    assert (bench.cwd / "reached").exists(), found
+    said = subprocess.run(["git", "status", "--short"], cwd=bench.cwd, check=True, capture_output=True, text=True)
+    assert "A" in said.stdout and not list(bench.cwd.rglob("fired")), said
+    assert f"{place}/.git/config decides" in str(found) and ".git/commondir decides" in str(found)
+
+
+@pytest.mark.slow
+async def test_what_a_command_makes_in_subfolders_is_set_aside_and_it_is_told(bench: Bench):
+    await require_bubblewrap()
+    names = ("sub/.env", "sub/.mcp.json", "sub/.claude/settings.json", "more/pollux.toml", "new.atrb", "sub/SKILL.md")
+    script = f"for each in {' '.join(names)}; do mkdir -p $(dirname $each); echo evil > $each; done; false"
+    found = await results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required")
+    assert {name for name in names if (bench.cwd / name).exists()} == set()
+    assert found[0]["exit_code"] == 1 and found[0]["stderr"].count("set aside") == len(names)
+
+
+@pytest.mark.slow
+async def test_many_folders_uncover_nothing(bench: Bench):
+    await require_bubblewrap()
+    for number in range(2_100):
+        (bench.cwd / f"many/{number}").mkdir(parents=True)
+    (bench.cwd / "many/2099/a/.env").parent.mkdir()
+    (bench.cwd / "many/2099/a/.env").write_text("canary")
+    command = {"command": "cat many/2099/a/.env; echo evil > many/2099/a/.env; echo evil > many/7/.env"}
+    found = await results(bench, ("shell", command), tools=(shell,), sandbox="required")
+    assert "canary" not in str(found) and (bench.cwd / "many/2099/a/.env").read_text() == "canary"
+    assert not (bench.cwd / "many/7/.env").exists()
+
+
+@pytest.mark.slow
+async def test_more_control_files_than_can_be_covered_are_a_refusal_that_says_so(bench: Bench):
+    await require_bubblewrap()
+    for number in range(501):
+        (bench.cwd / f"many/{number}").mkdir(parents=True)
+        (bench.cwd / f"many/{number}/.env").write_text("canary")
+    command = {"command": "cat many/*/.env; echo reached > reached"}
+    (said,) = await results(bench, ("shell", command), tools=(shell,), sandbox="required")
+    assert said["exit_code"] == 126 and "Work in one of its folders" in said["error"]
+    assert not (bench.cwd / "reached").exists()
+
+
+@pytest.mark.slow
+async def test_a_command_that_is_stopped_leaves_no_control_file_either(bench: Bench):
+    await require_bubblewrap()
+    runner = Runner(bench.cwd, sandbox="required", reserved=KEPT_HERE)
+    running = asyncio.create_task(runner.run("echo evil > sub/.env; echo reached > reached; sleep 1000"))
+    await until(lambda: (bench.cwd / "reached").exists())
+    running.cancel()
+    await asyncio.wait({running})
+    assert running.cancelled() and not (bench.cwd / "sub/.env").exists()
+
+
+@pytest.mark.slow
+async def test_git_works_in_subfolders_of_a_sandbox_as_elsewhere(bench: Bench):
+    await require_bubblewrap()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd, check=True)
+    commands = (
+        "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x",
+        "git worktree add -q tree; git init -q sub/new; git -C sub/new config user.name Ada",
+        "git -C tree status; git -C sub/new -c user.email=a@b commit -q --allow-empty -m x; git -C sub/new log",
+    )
+    found = await results(
+        bench, *(("shell", {"command": each}) for each in commands), tools=(shell,), sandbox="required"
+    )
+    assert all(each["exit_code"] == 0 and "set aside" not in each["stderr"] for each in found), found
+    assert "Author: Ada" in found[2]["stdout"]

@@ -73,14 +73,15 @@ class Runner:
         network: bool = False,
     ) -> ShellResult:
         """Run a command line, or an argv. What goes wrong with it is a result."""
-        run = partial(run_boxed, sandbox=self._sandbox, box=self._box(network=network), cwd=self.cwd)
+        run = partial(run_boxed, sandbox=self._sandbox, cwd=self.cwd)
         try:
-            ready = await self._around(env or {}).ready(argv_of(command), run)
+            ready = await self._around(env or {}).ready(argv_of(command), partial(run, box=self._box(writable=False)))
         except GitFailed as problem:
             return problem.result
         except ToolError as problem:
             return blocked(str(problem))
-        return await run(ready.argv, env=ready.env, timeout=timeout, output_limit=output_limit)
+        box = self._box(network=network)
+        return await run(ready.argv, box=box, env=ready.env, timeout=timeout, output_limit=output_limit)
 
     def _around(self, named: Mapping[str, str]) -> Surroundings:
         return Surroundings(self.cwd, named, os.environ if self._environ is None else self._environ)

@@ -1,71 +1,20 @@
-"""Files that decide what an agent may do, for the sandbox: it binds places and knows no names.
+"""Control files in the folder itself that do not exist: their places are taken while a command runs.
 
-Those that exist anywhere in the folder are looked up before each command. Those in the folder itself that do not exist
-are taken while it runs: an empty folder stands there, so that no command can make them. git lists no empty folders, and
-those who watch the folder look for files. It is removed at the end; what a crash leaves, the next command removes.
+An empty folder stands there, so that no command can make them. git lists no empty folders, and those who watch the
+folder look for files. It is removed at the end; what a crash leaves, the next command removes.
 """
 
 import fcntl
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from pollux.core.frozen import frozen
-from pollux.tools.files.guard import HIDDEN, KEPT
-
-MOST_FOLDERS: Final = 2_000
-MOST_PLACES: Final = 500
-FURTHEST: Final = 12
-SKIPPED: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache"})
-GIT: Final = ("config", "config.worktree", "hooks", "info/attributes")
-"""What git runs or reads programs from, in a repository's own folder."""
-
 FILES: Final = frozenset({".env", ".gemini.yaml", "pollux.toml", ".mcp.json"})
 """Names that are never meant for a folder."""
-
-_HIDDEN: Final = frozenset(names[-1] for names in HIDDEN if len(names) == 1)
-_KEPT: Final = frozenset(names[-1] for names in KEPT)
-
-
-@frozen
-class Found:
-    """The control files that are there: `hidden` ones are neither read nor written, `kept` ones not written."""
-
-    hidden: tuple[Path, ...] = ()
-    kept: tuple[Path, ...] = ()
-
-
-def control_files(root: Path, *, endings: tuple[str, ...] = ()) -> Found:
-    """The control files beneath this folder. Deep or very large trees are not looked through to their end."""
-    hidden: list[Path] = []
-    kept: list[Path] = []
-    for number, (place, folders, names) in enumerate(os.walk(root), start=1):
-        here = Path(place)
-        for name in (*names, *folders):
-            if name.casefold() in _HIDDEN:
-                hidden.append(here / name)
-            elif name == ".git" and name in folders:
-                kept += _of_repository(here / name)
-            elif name.casefold() in _KEPT or name.casefold().endswith(endings):
-                kept.append(here / name)
-        if number >= MOST_FOLDERS or len(hidden) + len(kept) >= MOST_PLACES:
-            break
-        is_far = len(here.parts) - len(root.parts) >= FURTHEST
-        folders[:] = [name for name in folders if not is_far and name != ".git" and name not in SKIPPED]
-    return Found(tuple(hidden[:MOST_PLACES]), tuple(kept[:MOST_PLACES]))
-
-
-def _of_repository(git: Path) -> Iterator[Path]:
-    yield from (git / name for name in GIT if os.path.lexists(git / name))
-    for number, (place, folders, _) in enumerate(os.walk(git / "modules"), start=1):
-        yield from (Path(place, name) for name in GIT if os.path.lexists(Path(place, name)))
-        folders[:] = [name for name in folders if name not in ("objects", "refs", "logs", "hooks", "info")]
-        if number >= MOST_FOLDERS:
-            return
 
 
 @contextmanager

@@ -10,25 +10,28 @@ loopback is where databases, metadata services and Pollux itself listen to whoev
 
 A command may write whatever is in the root, also what somebody runs later (Makefiles, scripts). `kept` places in it
 are read-only, and cannot be moved away with their folders; `hidden` ones cannot be read either. A place that does not
-exist is kept from being made where it is `reserved`, by an empty file that stands there meanwhile.
+exist is kept from being made where it is `reserved`, by an empty file that stands there meanwhile. Control files that a
+command made elsewhere in the root are set aside once it has ended.
 """
 
+import asyncio
 import errno
 import logging
 import os
 import shutil
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.tools.shell.control_files import MOST_FOLDERS, MOST_PLACES, Found, control_files, set_aside
 from pollux.tools.shell.environment import installed_path
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
-from pollux.tools.shell.reserved import control_files, taken
+from pollux.tools.shell.reserved import taken
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +62,16 @@ SECRETS = tuple(
     ".password-store .pgpass .pypirc .python_history .vault-token .zsh_history".split()
 )
 """What is covered up in a home directory that is part of the root, and therefore there."""
+
+TOO_LARGE = (
+    f"this folder holds more than {MOST_FOLDERS:,} folders, too many to look for files in them that decide what may run"
+    " here. Work in one of its folders, or run this in another one"
+)
+TOO_MANY_PLACES = (
+    f"this folder holds more than {MOST_PLACES:,} files that decide what may run here, too many to keep them all from a"
+    " command. Work in one of its folders, or ask the user to remove what is not needed"
+)
+MOST_TOLD = 20
 
 NO_ROOTS = tuple(Path(place) for place in "/proc /sys /dev".split())
 
@@ -125,40 +138,70 @@ async def run_boxed(
         _hold_journal(_real(store), _real(box.root))
     if "TMPDIR" in env:
         env = {**env, "TMPDIR": "/tmp"}
-    readable, writable = os.pipe()
-    os.set_blocking(readable, False)
-    with (
-        os.fdopen(readable, "rb", buffering=0) as status,
-        os.fdopen(writable, "wb", buffering=0) as told,
-        _with_control_files(box) as box,
-    ):
-        result = await run_process(
-            [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
-            cwd=cwd,
-            env=env,
-            timeout=timeout,
-            output_limit=output_limit,
-            stdin=stdin,
-            on_output=on_output,
-            is_wrapper=True,
-            pass_fds=[told.fileno()],
-        )
-        # Only of a program that it could start does it say how that ended.
-        has_run = b'"exit-code"' in (status.read() or b"")
-    return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
+
+    async def run(box: Box) -> ShellResult:
+        readable, writable = os.pipe()
+        os.set_blocking(readable, False)
+        with os.fdopen(readable, "rb", buffering=0) as status, os.fdopen(writable, "wb", buffering=0) as told:
+            result = await run_process(
+                [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
+                cwd=cwd,
+                env=env,
+                timeout=timeout,
+                output_limit=output_limit,
+                stdin=stdin,
+                on_output=on_output,
+                is_wrapper=True,
+                pass_fds=[told.fileno()],
+            )
+            # Only of a program that it could start does it say how that ended.
+            has_run = b'"exit-code"' in (status.read() or b"")
+        return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
+
+    if not box.reserved:
+        return await run(box)
+    root = str(_real(box.root))
+    with taken(box.root, box.reserved if box.writable else ()) as places:
+        before = await asyncio.to_thread(control_files, root, endings=box.endings)
+        if not before.is_whole:
+            return _blocked(TOO_LARGE)
+        if len(before.hidden) + len(before.kept) > MOST_PLACES:
+            return _blocked(TOO_MANY_PLACES)
+        guarded = _with_control_files(box, before, places)
+        if not box.writable:
+            return await run(guarded)
+        made: tuple[str, ...] = ()
+        try:
+            result = await run(guarded)
+        finally:
+            # Also of a command that was stopped; and it goes on where somebody does not wait for it.
+            made = await asyncio.shield(asyncio.to_thread(_set_aside, root, before, box.endings))
+    return _with_words(result, made, on_output)
 
 
-@contextmanager
-def _with_control_files(box: Box) -> Generator[Box]:
+def _with_control_files(box: Box, found: Found, taken: Collection[Path]) -> Box:
     """The box with the control files that are in its root, and those that nobody shall make there."""
-    if not box.writable or not box.reserved:
-        yield box
-        return
-    with taken(box.root, box.reserved) as places:
-        found = control_files(_real(box.root), endings=box.endings)
-        # What is hidden could be written for as long as it is hidden. These are empty: there is nothing to hide.
-        hidden = tuple(place for place in (*box.hidden, *found.hidden) if _real(place) not in places)
-        yield replace(box, kept=(*box.kept, *found.kept, *places), hidden=hidden)
+    # What is hidden could be written for as long as it is hidden. These are empty: there is nothing to hide.
+    hidden = tuple(place for place in (*box.hidden, *map(Path, found.hidden)) if _real(place) not in taken)
+    kept = dict.fromkeys((*box.kept, *map(Path, found.kept), *taken))
+    return replace(box, kept=tuple(kept), hidden=tuple(dict.fromkeys(hidden)))
+
+
+def _set_aside(root: str, before: Found, endings: tuple[str, ...]) -> tuple[str, ...]:
+    after = control_files(root, endings=endings, most=10 * MOST_FOLDERS, opens=True)
+    made = set_aside(root, before, after)
+    if made:
+        logger.warning("a command made %d control files, which were set aside in its folder", len(made))
+    return made
+
+
+def _with_words(result: ShellResult, words: Sequence[str], on_output: OnOutput | None) -> ShellResult:
+    if not words:
+        return result
+    more = "".join(f"\npollux: {each}" for each in (*words[:MOST_TOLD], *(["…"] if len(words) > MOST_TOLD else [])))
+    if on_output is not None:
+        on_output("stderr", f"{more}\n".encode("utf-8", "replace"))
+    return replace(result, stderr=f"{result.stderr}{more}\n")
 
 
 def _warn_once(why_not: str) -> None:
@@ -222,7 +265,8 @@ def wrap(argv: Sequence[str], box: Box, *, cwd: Path) -> list[str]:
         *("--bind" if box.writable else "--ro-bind", str(root), str(root)),
         *(word for place in inside[1:] for word in ("--bind", str(place), str(place))),
         *_show(readable),
-        *_pin(root, (*box.kept, *hidden)),
+        # A mount of its own would be writable in a root that is not.
+        *(_pin(root, (*box.kept, *hidden)) if box.writable else ()),
         *_guard(root, box.kept),
         *_cover(home / name for name in SECRETS if is_home_inside),
         *_cover(hidden),

@@ -1,0 +1,276 @@
+"""Which control files are in a folder: before a command, to cover them, and after it, to set aside those that it made.
+
+The sandbox binds places and knows no names, so a command can make what is not there. Once it has ended, with all that
+it started, whatever it made of these names is renamed, and thereby read by nobody. The law: what cannot be looked at
+counts as a control file. So a folder that cannot be listed, or that lies too deep, is kept as a whole.
+
+Of repositories not `.git` counts but what git runs or reads programs from, in every folder that git would take for a
+repository's own. So `git init` and `git worktree add` work: what is known to name no program stays where it is.
+"""
+
+import os
+import re
+import secrets
+import stat
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import chain, count
+from typing import Final
+
+from pollux.core.frozen import frozen
+from pollux.tools.files.guard import HIDDEN, KEPT
+
+MOST_FOLDERS: Final = 200_000
+MOST_PLACES: Final = 500
+"""Mounts take a time that grows with their square: 1.7 s for so many."""
+LONGEST: Final = 3_500
+"""Of a path in bytes. The system takes none beyond 4,096."""
+PACKAGES: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".tox", ".mypy_cache"})
+"""Nobody works in these: of what is in them only repositories count, which git enters from outside."""
+
+_HIDDEN: Final = frozenset(HIDDEN)
+_KEPT: Final = frozenset(names[-1] for names in KEPT) - {".git"}
+_OF_GIT: Final = ("config", "config.worktree", "hooks", "commondir")
+"""What git runs or reads programs from, in a repository's own folder; and where it says that another one has these."""
+_INNER: Final = frozenset({"modules", "worktrees"})
+"""In such a folder, what repositories of a repository's own are kept in, complete or not."""
+_CONTENT: Final = frozenset({"objects", "refs", "logs"})
+_NAMES: Final = frozenset(
+    chain(_KEPT, _OF_GIT, (names[-1] for names in HIDDEN), (".git", "head", "objects", "refs", "attributes"))
+)
+_ODD_SECONDS: Final = 2.0
+"""A folder that changed so lately may change again without a trace in its time."""
+_MOST_KNOWN: Final = 500_000
+_LARGEST: Final = 1 << 16
+
+TOO_MANY: Final = (
+    "there are too many folders now to look for control files in all of them. The user should look at what was made"
+)
+
+
+@frozen
+class Found:
+    """`hidden` places are neither read nor written, `kept` ones not written; for a link, with where it leads."""
+
+    hidden: Mapping[str, str] = field(default_factory=dict[str, str])
+    kept: Mapping[str, str] = field(default_factory=dict[str, str])
+    repositories: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Of each repository's own folder, the places that are kept in it."""
+    is_whole: bool = True
+    """Whether the folder was looked through to its end."""
+
+
+def control_files(root: str, *, endings: tuple[str, ...] = (), most: int = MOST_FOLDERS, opens: bool = False) -> Found:
+    """The control files beneath this folder, those closest to it first. `opens` makes own folders readable for it."""
+    hidden: dict[str, str] = {}
+    kept: dict[str, str] = {}
+    repositories: dict[str, list[str]] = {}
+    todo = deque([(root, False, False, False)])
+    for number in count():
+        if not todo or number == most:
+            break
+        here, is_in_kept, is_in_packages, is_of_git = todo.popleft()
+        try:
+            folder = _folder(here, endings, opens=opens)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            kept[here] = ""
+            continue
+        above, _, name = here.rpartition("/")
+        name = name.casefold()
+        is_in_packages = is_in_packages or name in PACKAGES
+        is_of_git = (is_of_git and name not in _CONTENT) or (name in _INNER and above in repositories)
+        covered: set[str] = set()
+        if folder.names or name == ".git":
+            spelled = {each: each.casefold() for each in folder.names}
+            if not is_in_kept and (is_of_git or _is_repository(name, frozenset(spelled.values()))):
+                repositories[here] = []
+            for each, fold in spelled.items():
+                place = f"{here}/{each}"
+                repository = here if fold in _OF_GIT else above if (name, fold) == ("info", "attributes") else ""
+                if repository in repositories:
+                    repositories[repository].append(place)
+                elif is_in_packages:
+                    continue
+                elif (fold,) in _HIDDEN or (name, fold) in _HIDDEN:
+                    hidden[place] = _target(place)
+                    continue
+                elif is_in_kept or not (
+                    fold in _KEPT or fold.endswith(endings) or (fold == ".git" and each not in folder.folders)
+                ):
+                    continue
+                kept[place] = _target(place)
+                covered.add(each)
+        todo.extend(
+            (f"{here}/{each}", is_in_kept or each in covered, is_in_packages, is_of_git) for each in folder.folders
+        )
+    return Found(hidden, kept, repositories, is_whole=not todo)
+
+
+def _is_repository(name: str, names: frozenset[str]) -> bool:
+    """Whether git would take a folder of these names for a repository's own, or may once it is complete."""
+    return name == ".git" or ("head" in names and ("commondir" in names or {"objects", "refs"} <= names))
+
+
+def _target(place: str) -> str:
+    try:
+        return os.readlink(place)
+    except OSError:
+        return ""
+
+
+@frozen
+class _Folder:
+    """What one folder holds: the folders, and what else may count."""
+
+    mark: tuple[int, int, int]
+    folders: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+_known: Final[dict[tuple[str, tuple[str, ...]], _Folder]] = {}
+"""What was found earlier. Whatever is made, removed or renamed in a folder changes its time, which no program sets."""
+
+
+def _folder(place: str, endings: tuple[str, ...], *, opens: bool) -> _Folder:
+    """Raises OSError for a folder that cannot be looked at."""
+    if len(os.fsencode(place)) > LONGEST:
+        raise OSError("too deep")
+    now, found = time.time_ns(), os.stat(place, follow_symlinks=False)
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(place)
+    mark = (found.st_dev, found.st_ino, found.st_ctime_ns)
+    known = _known.get((place, endings))
+    if known is not None and known.mark == mark:
+        return known
+    folders: list[str] = []
+    names: list[str] = []
+    if not os.access(place, os.R_OK | os.X_OK):
+        if not opens:
+            raise PermissionError(place)
+        _open(place)
+    with os.scandir(place) as entries:
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(name)
+            fold = name.casefold()
+            if fold in _NAMES or fold.endswith(endings):
+                names.append(name)
+    folder = _Folder(mark, tuple(folders), tuple(names))
+    if found.st_ctime_ns < now - _ODD_SECONDS * 1e9 and len(_known) < _MOST_KNOWN:
+        _known[place, endings] = folder
+    return folder
+
+
+def _open(place: str) -> None:
+    """Whoever may not list a folder may still enter it: git would."""
+    folder = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        os.chmod(f"/proc/self/fd/{folder}", stat.S_IMODE(os.fstat(folder).st_mode) | stat.S_IRWXU)
+    finally:
+        os.close(folder)
+
+
+# After a command
+
+
+def set_aside(root: str, before: Found, after: Found) -> tuple[str, ...]:
+    """Rename what was made since, and say so, in words for the model and for people."""
+    return (*_set_aside(root, before, after), *([] if after.is_whole else [TOO_MANY]))
+
+
+def _set_aside(root: str, before: Found, after: Found) -> Iterator[str]:
+    for place in _made(before, after):
+        shown = os.path.relpath(place, root).encode("utf-8", "replace").decode()
+        try:
+            name = _renamed(root, place).encode("utf-8", "replace").decode()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            yield f"{shown} decides what may run here and could not be set aside. The user should look at it"
+        else:
+            yield f"{shown} decides what may run here, so it was set aside as {name}. Only the user may rename it"
+
+
+def _made(before: Found, after: Found) -> Iterator[str]:
+    were, of_git = {**before.hidden, **before.kept}, set(chain(*after.repositories.values()))
+    for place, target in {**after.hidden, **after.kept}.items():
+        if place not in of_git and were.get(place) != target and not _is_harmless(place):
+            yield place
+    for folder, places in after.repositories.items():
+        made = [place for place in places if were.get(place) != after.kept[place] and not _is_harmless(place)]
+        if made and folder not in before.repositories and "/.git/" not in f"{folder}/".casefold():
+            # What else is in it may be somebody's own `config` or `hooks`. Without this it is no repository.
+            yield f"{folder}/HEAD"
+        else:
+            yield from made
+
+
+def _renamed(root: str, place: str) -> str:
+    """The name that it has now. No link is followed: other commands may be at work in the folder."""
+    *folders, name = os.path.relpath(place, root).split(os.sep)
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for each in folders:
+            inner = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        new = f"{name[:200]}.set-aside-{secrets.token_hex(4)}"
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+        return new
+    finally:
+        os.close(folder)
+
+
+_LINE: Final = re.compile(
+    r"""\[(core|user|(remote|branch)[ ]"[\w./-]+")\]
+    | \s*(
+        repositoryformatversion\ =\ 0
+        | (filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks)\ =\ (true|false)
+        | url\ =\ ((https|ssh|git)://\w|\w[\w.-]*@[\w.-]+:\w|/)[\w./~:@%+-]*
+        | fetch\ =\ \+refs/heads/\*:refs/remotes/[\w./-]+/\*
+        | (remote|merge|name|email)\ =\ [\w./@+ -]+
+    )?""",
+    re.VERBOSE,
+)
+"""Of a repository's configuration: lines as git writes them, that name no program."""
+
+
+def _is_harmless(place: str) -> bool:
+    """Whether it is a part of a repository, and has git run nothing and read nothing else."""
+    folder, name = os.path.split(place)
+    try:
+        match name.casefold():
+            case ".git":
+                # It says where the repository is: in this folder, where that is looked at, or where nobody wrote it.
+                return stat.S_ISREG(os.stat(place, follow_symlinks=False).st_mode)
+            case "config" | "config.worktree":
+                return all(map(_LINE.fullmatch, _text(place).splitlines()))
+            case "commondir":
+                # Of a worktree: the repository's own folder is two above it, and is looked at as such.
+                return os.path.basename(os.path.dirname(folder)) == "worktrees" and _text(place) in ("../..", "../..\n")
+            case "hooks":
+                with os.scandir(place) as hooks:
+                    is_plain = all(
+                        each.name.endswith(".sample") and each.is_file(follow_symlinks=False) for each in hooks
+                    )
+                return is_plain and not os.path.islink(place)
+            case _:
+                return False
+    except (OSError, ValueError):
+        return False
+
+
+def _text(place: str) -> str:
+    """Raises OSError and ValueError for what is no short text."""
+    with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("no file")
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError("too long")
+    return content.decode("ascii")
