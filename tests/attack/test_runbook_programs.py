@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runbooks.lab import ADA, RunbookLab, agent, block, document, ended, waiting
+from tests.runbooks.lab import ADA, RunbookLab, agent, block, document, ended, script, waiting
 from tests.runbooks.test_foreign_agents import EVERYTHING, WORKER, answer, worker
 from tests.waiting import until
 
 from pollux.core.policy import Grant
 from pollux.core.run import Run
 from pollux.runbooks.agents.known import AGENTS, unknown_settings
-from pollux.runbooks.agents.program import differences, started_by
+from pollux.runbooks.agents.program import started_by
 from pollux.runbooks.blocks.steering import steers
+from pollux.runbooks.located import differences
 from pollux.runbooks.opening import Opening
 from pollux.runbooks.settings import AgentEntry
 
@@ -143,6 +144,184 @@ async def test_the_same_text_in_another_folder_is_another_document(lab: RunbookL
     opening = Opening(source, "json", str(clone), path=str(clone / "a.runbook.json"), is_trusted=True)
     run = await waiting(engine, (await runbooks.start(opening, user=ADA)).id)
     assert run.open[0].tool == "runbook_acp" and run.document is not None and not run.document.is_trusted
+
+
+# Programs of scripts.
+
+
+def tool(folder: Path, name: str = "mytool") -> Path:
+    """A program that leaves a mark where it runs."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\ntouch ran-{folder.name}\n")
+    path.chmod(0o755)
+    return path
+
+
+SCRIPTS = (
+    "mytool < /dev/null",
+    "true && mytool | cat",
+    "env A=1 nice -n 1 mytool",
+    "sh -c 'exec mytool'",
+    "eval mytool",
+    "run=mytool; $run",
+    'go() { "mytool"; }; go',
+    "echo $(mytool)",
+    "for each in 1; do mytool; done",
+    "echo mytool | sh",
+)
+
+
+@pytest.mark.parametrize("code", SCRIPTS)
+@pytest.mark.parametrize("kind", ["script", "terminal"])
+async def test_another_program_of_a_trusted_script_is_asked_about_and_named(
+    kind: str, code: str, lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for folder in ("good", "evil"):
+        tool(tmp_path / folder)
+    on_path(monkeypatch, tmp_path / "good")
+    engine, runbooks = await lab.engine()
+    source = document(block(kind, "run", code=code, **({"interpreter": "bash"} if kind == "script" else {})))
+    lab.accept(source)
+    over = await ended(engine, await lab.start(runbooks, source, trusted=False))
+    assert over.status == "completed" and (lab.work / "ran-good").exists()
+    on_path(monkeypatch, tmp_path / "evil", tmp_path / "good")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    question = run.approvals[0]
+    assert "not the one that was accepted" in question.reason and question.scopes == ()
+    assert f"mytool is {tmp_path}/evil/mytool; accepted was {tmp_path}/good/mytool" in question.preview
+    assert not (lab.work / "ran-evil").exists()
+
+
+CHANGED = (
+    ("./mytool", "mytool"),
+    ("sh mytool", "mytool"),
+    (". ./mytool", "mytool"),
+    ("cd inner; ./mytool", "inner/mytool"),
+    ("cd inner && python3 mytool", "inner/mytool"),
+    ('export PATH="$PWD/inner:$PATH"; mytool', "inner/mytool"),
+    ("PATH=./inner:$PATH mytool", "inner/mytool"),
+)
+
+
+@pytest.mark.parametrize(("code", "changed"), CHANGED)
+async def test_a_changed_file_of_a_trusted_script_is_asked_about(code: str, changed: str, lab: RunbookLab):
+    for folder in (lab.work, lab.work / "inner"):
+        tool(folder).write_text("#!/bin/true\n")
+    engine, runbooks = await lab.engine()
+    source = document(script("run", code))
+    lab.accept(source)
+    assert (await ended(engine, await lab.start(runbooks, source, trusted=False))).status == "completed"
+    (lab.work / changed).write_text("#!/bin/true\n# evil")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert "(sha256 " in run.approvals[0].preview and "accepted was" in run.approvals[0].preview
+
+
+async def test_another_interpreter_of_a_script_is_asked_about(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    on_path(monkeypatch)
+    engine, runbooks = await lab.engine()
+    source = document(script("run", "true"))
+    assert (await ended(engine, await lab.start(runbooks, source))).status == "completed"
+    tool(tmp_path / "evil", "bash")
+    on_path(monkeypatch, tmp_path / "evil")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert f"bash is {tmp_path}/evil/bash; accepted was a program of the system" in run.approvals[0].preview
+
+
+async def test_a_program_of_a_script_that_comes_up_where_there_was_none_is_asked_about(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    on_path(monkeypatch, tmp_path / "new")
+    engine, runbooks = await lab.engine()
+    source = document(script("run", "mytool || true"))
+    assert (await ended(engine, await lab.start(runbooks, source))).status == "completed"
+    tool(tmp_path / "new")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert "accepted was nothing of that name" in run.approvals[0].preview
+
+
+@pytest.mark.parametrize("interpreter", ["bash", "python3"])
+async def test_a_script_that_makes_up_what_it_runs_asks_about_another_place_of_the_path(
+    interpreter: str, lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    codes = {"bash": "$(echo my)tool || true", "python3": "import os; os.system('my' + 'tool')"}
+    on_path(monkeypatch, tmp_path / "good")
+    engine, runbooks = await lab.engine()
+    source = document(block("script", "run", interpreter=interpreter, code=codes[interpreter]))
+    assert (await ended(engine, await lab.start(runbooks, source))).status == "completed"
+    # Fewer places, and those in another order, lead to nothing that nobody accepted.
+    on_path(monkeypatch)
+    assert (await ended(engine, await lab.start(runbooks, source, trusted=False))).status == "completed"
+    tool(tmp_path / "evil")
+    on_path(monkeypatch, tmp_path / "evil", tmp_path / "good")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert f"PATH is {tmp_path}/evil" in run.approvals[0].preview and not (lab.work / "ran-evil").exists()
+
+
+async def test_programs_of_the_system_and_words_that_are_none_are_not_asked_about(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tool(tmp_path / "own")
+    on_path(monkeypatch)
+    engine, runbooks = await lab.engine()
+    source = document(script("run", "echo {{ var.word }}; ls > /dev/null\n# mytool"))
+    lab.accept(source)
+    # A variable that names a program is text here, and what the system brings is the system's on every PATH.
+    monkeypatch.setenv("PATH", os.pathsep.join(["/bin", "/usr/bin", str(tmp_path / "own")]))
+    run = await lab.start(runbooks, source, trusted=False, variables={"word": "mytool cat"})
+    assert (await ended(engine, run)).status == "completed"
+
+
+async def test_a_program_that_changes_after_the_decision_is_not_run(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tool(tmp_path / "good")
+    tool(tmp_path / "evil")
+    on_path(monkeypatch, tmp_path / "good")
+    engine, runbooks = await lab.engine()
+    run = await waiting(engine, (await lab.start(runbooks, document(script("run", "mytool")), trusted=False)).id)
+    on_path(monkeypatch, tmp_path / "evil")
+    run = await ended(engine, await engine.resolve(run.approvals[0].id, "approved", by="ada"))
+    assert run.ending is not None and "a program changed after the decision" in run.ending.message
+    assert not list(lab.work.glob("ran-*"))
+
+
+async def test_what_was_accepted_before_scripts_were_pinned_asks_for_what_is_not_the_systems(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tool(tmp_path / "good")
+    on_path(monkeypatch, tmp_path / "good")
+    engine, runbooks = await lab.engine()
+    plain, other = document(script("run", "true; ls")), document(script("run", "mytool"))
+    for source in (plain, other):
+        lab.accept(source)
+    file = lab.home / "trust.json"
+    told = json.loads(file.read_text())
+    for pin in told["pins"]:
+        del pin["scripts"]
+    file.write_text(json.dumps(told))
+    assert (await ended(engine, await lab.start(runbooks, plain, trusted=False))).status == "completed"
+    run = await waiting(engine, (await lab.start(runbooks, other, trusted=False)).id)
+    assert "accepted was nothing of that name" in run.approvals[0].preview
+    lab.accept(other)
+    run = await ended(engine, await lab.start(runbooks, other, trusted=False))
+    assert run.status == "completed" and (lab.work / "ran-good").exists()
+
+
+async def test_a_variable_that_the_document_sets_decides_which_program_is_pinned(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tool(lab.work / "inner")
+    on_path(monkeypatch)
+    engine, runbooks = await lab.engine()
+    source = document(block("env", "PATH", value=f"{lab.work}/inner:/usr/bin:/bin"), script("run", "mytool"))
+    assert (await ended(engine, await lab.start(runbooks, source))).status == "completed"
+    assert (lab.work / "ran-inner").exists()
+    tool(lab.work / "inner").write_text("#!/bin/sh\ntouch ran-evil\n")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert "(sha256 " in run.approvals[0].preview and not (lab.work / "ran-evil").exists()
 
 
 # Switches that nobody listed.

@@ -260,6 +260,34 @@ async def test_the_question_about_a_document_shows_all_that_decides_what_it_does
     assert "GET http" not in asked
 
 
+async def test_what_was_accepted_before_scripts_were_pinned_is_asked_about_once_with_its_programs(tmp_path: Path):
+    machine = Machine(tmp_path)
+    tools = machine.cwd / "tools"
+    tools.mkdir()
+    (tools / "mytool").write_text("#!/bin/sh\ntouch made\n")
+    (tools / "mytool").chmod(0o755)
+    machine.environ["PATH"] = f"{tools}:/usr/bin:/bin"
+    (machine.cwd / "it.runbook.json").write_text(document(script("one", "ls; mytool")))
+    words = (*POLLUX, "runbook", "run", "it.runbook.json")
+    done = machine.run("runbook", "run", "it.runbook.json", "--trust")
+    assert f"accepted: mytool is {tools}/mytool (sha256 " in done.stderr and "ls is" not in done.stderr
+    (file,) = machine.home.rglob("trust.json")
+    told = json.loads(file.read_text())
+    del told["pins"][0]["scripts"]
+    file.write_text(json.dumps(told))
+    (machine.cwd / "made").unlink()
+    terminal = Terminal([*words], cwd=machine.cwd, env=machine.environ)
+    try:
+        asked = await terminal.until("trust it as it stands?")
+        terminal.type(f"y{ENTER}")
+        await terminal.until("1 block done")
+    finally:
+        terminal.close()
+    assert f"mytool is {tools}/mytool" in asked and (machine.cwd / "made").exists()
+    (machine.cwd / "made").unlink()
+    assert machine.run("runbook", "run", "it.runbook.json").returncode == 0 and (machine.cwd / "made").exists()
+
+
 async def test_what_was_typed_before_the_question_trusts_nothing(tmp_path: Path):
     machine = Machine(tmp_path)
     (machine.cwd / "it.runbook.json").write_text(document(script("one", "touch made")))

@@ -20,6 +20,7 @@ from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, Step
 from pollux.runbooks.agents.program import programs_of
+from pollux.runbooks.blocks.pinned import scripts_of
 from pollux.runbooks.documents import read
 from pollux.runbooks.following import follow
 from pollux.runbooks.opening import Opening, folder_of
@@ -119,13 +120,16 @@ class RunbookLab:
     def accept(self, source: str, folder: Path | None = None) -> None:
         """A person accepts this document, as it lies in the working directory or in this folder."""
         place = folder_of("", str(folder or self.work))
-        programs = programs_of(
-            read(source, form="json"),
-            directory=str(self.work),
+        runbook, registry = read(source, form="json"), {**DEFAULT_AGENTS, **self._agents}
+        self.trust.pin(
+            "runbook",
+            digest_of(source),
+            what="test",
+            by="ada",
             folder=place,
-            registry={**DEFAULT_AGENTS, **self._agents},
+            programs=programs_of(runbook, directory=str(self.work), folder=place, registry=registry),
+            scripts=scripts_of(runbook, directory=str(self.work), folder=place, shell="bash"),
         )
-        self.trust.pin("runbook", digest_of(source), what="test", by="ada", folder=place, programs=programs)
 
 
 async def told(engine: Engine, runbooks: Runbooks, run: Run) -> list[dict[str, Any]]:

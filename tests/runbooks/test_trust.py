@@ -22,7 +22,7 @@ def test_nothing_is_trusted_in_the_beginning(tmp_path: Path) -> None:
 def test_what_was_pinned_is_trusted_for_its_kind_and_content_only(tmp_path: Path) -> None:
     trust = Trust(tmp_path)
     pin = trust.pin("runbook", "d1", what="Deploy", by="ada", at=5.0)
-    assert pin == Pin("runbook", "d1", "Deploy", 5.0, "ada") and Trust(tmp_path).list() == (pin,)
+    assert pin == Pin("runbook", "d1", "Deploy", 5.0, "ada", scripts=()) and Trust(tmp_path).list() == (pin,)
     assert trust.is_trusted("runbook", "d1")
     assert not trust.is_trusted("runbook", "d")
 

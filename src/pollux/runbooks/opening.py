@@ -56,6 +56,8 @@ class Opening:
     """Whether a person had accepted it and every document around it. What it exports is its own only then."""
     programs: tuple[tuple[str, str], ...] | None = None
     """The programs of its agents as a person accepted them: each word, and which file that was. None: nobody did."""
+    scripts: tuple[tuple[str, str], ...] | None = None
+    """Those of its scripts. None: nobody did, or before these were pinned."""
 
     @property
     def folder(self) -> str:

@@ -87,6 +87,7 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         directory_sources=frozenset(opening.directory_sources),
         folder=opening.folder,
         programs=opening.programs,
+        scripts=opening.scripts,
         model=opening.model,
     )
     steps: list[Step] = []

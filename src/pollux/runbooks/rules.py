@@ -2,8 +2,8 @@
 
 Trust is for the document as it stands. What is not in it is asked about all the same: code into which an agent's or a
 server's words were put, what a document that nobody trusts has set around this one, a variable that changes what
-programs run and whose value is not in the document, and an agent that is not the program that was accepted or that is
-started with its own questions switched off.
+programs run and whose value is not in the document, an agent or a script's program that is not the one that was
+accepted, and an agent that is started with its own questions switched off.
 """
 
 from typing import Final
@@ -14,6 +14,7 @@ from pollux.core.profile import Limits, Profile
 from pollux.runbooks.agents import foreign, internal
 from pollux.runbooks.blocks import PAUSE_ASKS
 from pollux.runbooks.blocks.env import NOT_LITERAL
+from pollux.runbooks.located import UNACCEPTED
 from pollux.runbooks.provider import MODEL
 
 PROFILE: Final = "runbook"
@@ -84,11 +85,23 @@ ALWAYS: Final = (
     Rule(
         "require_approval",
         tool=foreign.NAME,
-        subjects=(f"{foreign.UNACCEPTED}*",),
+        subjects=(f"{UNACCEPTED}*",),
         priority=12,
         reason="the agent's program is not the one that was accepted with the document",
         name="other program",
         grantable=False,
+    ),
+    *(
+        Rule(
+            "require_approval",
+            tool=tool,
+            subjects=(f"{UNACCEPTED}*",),
+            priority=12,
+            reason="a program of the script is not the one that was accepted with the document",
+            name="other program",
+            grantable=False,
+        )
+        for tool in ("runbook_script", "runbook_terminal")
     ),
     Rule(
         "require_approval",

@@ -6,6 +6,7 @@ A runbook is a thread. Each go at it is a run there: what the earlier ones have 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -28,9 +29,11 @@ from pollux.runbooks.agents.foreign import foreign_agent
 from pollux.runbooks.agents.internal import Host, document_tools, internal_agent
 from pollux.runbooks.agents.internal import profile as agent_profile
 from pollux.runbooks.agents.live import LiveAgents
-from pollux.runbooks.agents.program import Programs, programs_of
+from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.blocks import standard_blocks, tools_of
+from pollux.runbooks.blocks.pinned import scripts_of, shown, unaccepted
 from pollux.runbooks.documents import Runbook, read
+from pollux.runbooks.located import Programs
 from pollux.runbooks.opening import Opening, document_fact, folder_of
 from pollux.runbooks.progress import Progress, Step, Types, progress_of
 from pollux.runbooks.provider import DocumentProvider, WithDocuments
@@ -48,6 +51,19 @@ DOOR: Final = "runbook"
 
 
 @frozen
+class Started:
+    """The programs of a document: which file each word of its agents' commands and of its scripts means."""
+
+    agents: Programs = ()
+    scripts: Programs = ()
+
+    @property
+    def shown(self) -> Programs:
+        """Those of which a person should know."""
+        return tuple(dict.fromkeys((*self.agents, *shown(self.scripts))))
+
+
+@frozen
 class Runbooks:
     """What an engine needs to run documents, and what knows how far they have come."""
 
@@ -57,26 +73,40 @@ class Runbooks:
     host: Host
     trust: Trust
     agents: Mapping[str, AgentEntry]
+    shell: str = "bash"
+    """Of terminals that name none."""
 
     def providers(self, others: Opened) -> WithDocuments:
         """The engine's providers, with the one that reads documents."""
         return WithDocuments(DocumentProvider(self.types), others)
 
-    def accept(self, document: Volume, programs: Programs, *, by: UserId) -> None:
+    def accept(self, document: Volume, programs: Started, *, by: UserId) -> None:
         """Trust a document as it stands, with these programs, which the person was shown."""
         path = str(document.path)
         folder = folder_of(path, "")
-        self.trust.pin("runbook", document.digest, what=path, by=by, folder=folder, programs=programs)
+        pin = partial(self.trust.pin, "runbook", document.digest, what=path, by=by, folder=folder)
+        pin(programs=programs.agents, scripts=programs.scripts)
 
     def is_trusted(self, document: Volume) -> bool:
         """Whether a person accepted this text in this folder."""
         folder = folder_of(str(document.path), "")
         return self.trust.is_trusted("runbook", document.digest, folder=folder)
 
-    def programs(self, document: Volume, *, directory: Path) -> Programs:
-        """Which files the commands of its agents mean there."""
-        folder = folder_of(str(document.path), "")
-        return programs_of(document.read(), directory=str(directory), folder=folder, registry=self.agents)
+    def programs(self, document: Volume, *, directory: Path) -> Started:
+        """Which files the commands of its agents and scripts mean there."""
+        return self.started(document.read(), directory=directory, folder=folder_of(str(document.path), ""))
+
+    def started(self, runbook: Runbook, *, directory: Path, folder: str) -> Started:
+        """The same of a document that lies in this folder."""
+        return Started(
+            programs_of(runbook, directory=str(directory), folder=folder, registry=self.agents),
+            scripts_of(runbook, directory=str(directory), folder=folder, shell=self.shell),
+        )
+
+    def was_accepted_without(self, document: Volume, programs: Started) -> bool:
+        """Whether a person accepted it before the programs of scripts were pinned, and has not seen some of these."""
+        pin = self.trust.pinned("runbook", document.digest, folder=folder_of(str(document.path), ""))
+        return pin is not None and pin.scripts is None and bool(unaccepted(programs.scripts, ()))
 
     def progress(self, messages: Sequence[Message]) -> Progress:
         """How far a run has come. Raises ValidationError where it is no runbook's."""
@@ -174,7 +204,8 @@ class Runbooks:
     ) -> Start:
         digest, folder = digest_of(opening.source), opening.folder
         pin = self.trust.pinned("runbook", digest, folder=folder)
-        opening = replace(opening, is_trusted=pin is not None, programs=pin.programs if pin else None)
+        opening = replace(opening, is_trusted=pin is not None)
+        opening = replace(opening, programs=pin.programs if pin else None, scripts=pin.scripts if pin else None)
         return Start(
             opening.message(),
             user=user,
@@ -238,6 +269,7 @@ def make_runbooks(
         host,
         trust,
         agents,
+        shell,
     )
 
 

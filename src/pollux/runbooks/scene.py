@@ -44,6 +44,8 @@ class Scene:
     """Where the document lies, links resolved."""
     programs: tuple[tuple[str, str], ...] | None = None
     """The programs of agents that a person accepted with the document. None: nobody did."""
+    scripts: tuple[tuple[str, str], ...] | None = None
+    """Those of its scripts. None: nobody did, or before these were pinned."""
 
     def with_output(self, block: str, output: Mapping[str, JSON]) -> "Scene":
         """After the block of this id, which gave this out. A block that is run again counts once, as the last."""

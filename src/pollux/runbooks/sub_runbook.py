@@ -153,6 +153,7 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             directory_sources=(*cast("list[str]", args.get("directory_sources", [])), *giver),
             is_trusted=pin is not None,
             programs=pin.programs if pin else None,
+            scripts=pin.scripts if pin else None,
         )
         start = Start(
             opening.message(),

@@ -1,9 +1,9 @@
 """Which documents a person has accepted as they stand, with the commands and capabilities in them.
 
 Pinned in `$POLLUX_HOME/trust.json`: the hash of the text, the folder that it lies in, and the programs that its agents
-start. What changes is asked about again. The same text in another folder is another document: what lies beside it is
-not what a person saw. The file is the person's own. Nothing in a project directory adds to it, and one that others can
-write counts for nothing.
+and scripts start. What changes is asked about again. The same text in another folder is another document: what lies
+beside it is not what a person saw. The file is the person's own. Nothing in a project directory adds to it, and one
+that others can write counts for nothing.
 """
 
 import fcntl
@@ -41,6 +41,8 @@ class Pin:
     folder: str = ""
     programs: tuple[tuple[str, str], ...] = ()
     """Each word of an agent's command that means a file, and which file that was."""
+    scripts: tuple[tuple[str, str], ...] | None = None
+    """The same of its scripts. None: it was accepted before these were pinned."""
 
 
 class Trust:
@@ -79,12 +81,13 @@ class Trust:
         at: Instant | None = None,
         folder: str = "",
         programs: tuple[tuple[str, str], ...] = (),
+        scripts: tuple[tuple[str, str], ...] = (),
     ) -> Pin:
         """Remember that a person accepted this. Accepting it once more changes nothing but the programs."""
-        pin = Pin(kind, digest, what, time.time() if at is None else at, by, folder, programs)
+        pin = Pin(kind, digest, what, time.time() if at is None else at, by, folder, programs, scripts)
         with self._lock():
             pins, known = self.list(), self.pinned(kind, digest, folder=folder)
-            if known is not None and known.programs == programs:
+            if known is not None and (known.programs, known.scripts) == (programs, scripts):
                 return known
             self._write((*(each for each in pins if each != known), pin))
         return pin
@@ -168,7 +171,8 @@ def _pin(told: Mapping[str, Any]) -> Pin:
     # Of what was accepted before folders were pinned, the path is known, and no program.
     folder = told.get("folder", os.path.realpath(os.path.dirname(what)) if os.path.isabs(what) else "")
     programs = tuple((str(word), str(file)) for word, file in told.get("programs", ()))
-    return Pin(cast(Kind, kind), digest, what, float(told["at"]), str(told["by"]), str(folder), programs)
+    scripts = None if (found := told.get("scripts")) is None else tuple((str(word), str(file)) for word, file in found)
+    return Pin(cast(Kind, kind), digest, what, float(told["at"]), str(told["by"]), str(folder), programs, scripts)
 
 
 # Agents with their own questions switched off

@@ -148,7 +148,7 @@ class _Trip:
         directory = going.directory or here()
         if going.trust:
             self._accept(runbooks, document, directory)
-        elif self._terminal is not None and not runbooks.is_trusted(document):
+        elif self._terminal is not None and self._is_to_be_asked_about(runbooks, document, directory):
             asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document, directory))
             await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
@@ -168,11 +168,17 @@ class _Trip:
         return await runbooks.start(opening, user=USER, more=more)
 
     def _accept(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
-        """Trust the document with the programs that its agents start, and say which those are."""
+        """Trust the document with the programs that it starts, and say which those are."""
         programs = runbooks.programs(document, directory=directory)
         runbooks.accept(document, programs, by=USER)
-        for word, file in programs:
+        for word, file in programs.shown:
             self._talk(f"accepted: {word} is {file}")
+
+    @staticmethod
+    def _is_to_be_asked_about(runbooks: Runbooks, document: Volume, directory: Path) -> bool:
+        if not runbooks.is_trusted(document):
+            return True
+        return runbooks.was_accepted_without(document, runbooks.programs(document, directory=directory))
 
     async def _ask_for_trust(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
         """Once for a document as it stands. Whoever says no is asked block by block."""

@@ -12,9 +12,8 @@ from pollux.config import without_key
 from pollux.core.errors import NotFound
 from pollux.core.run import run_of
 from pollux.engine.engine import Engine
-from pollux.runbooks.agents.program import Programs
 from pollux.runbooks.documents import AcpSource, Block, agent_of
-from pollux.runbooks.runtime import Runbooks
+from pollux.runbooks.runtime import Runbooks, Started
 from pollux.runbooks.shelf import Volume
 from pollux.runbooks.told import Told
 from pollux.sdk.events import ApprovalRequired
@@ -57,7 +56,7 @@ async def question_of(engine: Engine, data: Told) -> ApprovalRequired:
     )
 
 
-async def trusts(document: Volume, runbooks: Runbooks, programs: Programs) -> bool:
+async def trusts(document: Volume, runbooks: Runbooks, programs: Started) -> bool:
     """Whether the person accepts the document as it stands. No, unless they say so."""
     runbook = document.read()
     acting = [block for block in runbook.blocks if block.type in runbooks.types]
@@ -65,7 +64,7 @@ async def trusts(document: Volume, runbooks: Runbooks, programs: Programs) -> bo
     for block in acting:
         lines.append(f"    {shown(block.name or block.type, lines=False)} ({shown(block.type, lines=False)})")
         lines += [f"      {shown(row, lines=False)}" for text in _about(block) for row in _cut(text.splitlines())]
-    lines += [f"    {shown(word, lines=False)} is {shown(file, lines=False)}" for word, file in programs]
+    lines += [f"    {shown(word, lines=False)} is {shown(file, lines=False)}" for word, file in programs.shown]
     sys.stderr.write("\n".join(lines) + "\n")
     forget_typed()
     word = await ask_line("  trust it as it stands? [y]es / [N]o, ask me about every block > ")

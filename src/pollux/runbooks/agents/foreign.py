@@ -24,9 +24,10 @@ from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
 from pollux.runbooks.agents.known import unknown_settings
 from pollux.runbooks.agents.live import LiveAgents, Refusal
-from pollux.runbooks.agents.program import Programs, differences, located, servers_of, started_by
+from pollux.runbooks.agents.program import servers_of, started_by
 from pollux.runbooks.blocks.block_type import TEXT
 from pollux.runbooks.blocks.programs import environment_subjects
+from pollux.runbooks.located import UNACCEPTED, Programs, differences, located
 from pollux.runbooks.settings import DEFAULT_AGENTS, AgentEntry
 from pollux.runbooks.trust import always_asks
 from pollux.tools.define import Args, FunctionTool
@@ -35,8 +36,6 @@ from pollux.tools.files.change import glance
 NAME: Final = "runbook_acp"
 DANGEROUS: Final = "dangerous:"
 """How a subject begins that says which word of the command switches the agent's own questions off."""
-UNACCEPTED: Final = "unaccepted:"
-"""How a subject begins that says which program is not the one that a person accepted with the document."""
 UNKNOWN: Final = "unknown:"
 """How a subject begins that says what a known agent would be given that Pollux does not know to be harmless."""
 NEEDS: Final[Mapping[ToolKind, str]] = {

@@ -21,6 +21,7 @@ from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import Args
 from pollux.runbooks.blocks.output_vars import output_file, read_variables
+from pollux.runbooks.blocks.pinned import careful, check_same, subjects_of_programs
 from pollux.tools.shell.judge import subjects
 from pollux.tools.shell.parse import Simple, parse
 from pollux.tools.shell.process import run_process
@@ -79,7 +80,7 @@ def subjects_of(interpreter: str, code: str, args: Args) -> frozenset[str]:
     if is_plain and isinstance(parsed := parse(code), Simple):
         is_plain = not around.is_shadowed(parsed.argv)
     command = code if is_plain else command_of(interpreter, code)
-    return subjects(command, is_installed=around.is_installed) | environment_subjects(env)
+    return subjects(command, is_installed=around.is_installed) | environment_subjects(env) | subjects_of_programs(args)
 
 
 def _around(args: Args, named: Mapping[str, str]) -> Surroundings:
@@ -97,7 +98,7 @@ def preview_of(what: str, args: Args) -> str:
     """What will run, and where. Of variables only the names: values may be secret, and the arguments show them."""
     env = environment_in(args)
     named = f", with {', '.join(env)} set" if env else ""
-    return f"{what} in {args['directory']}{named}:\n{args['code']}"
+    return f"{what} in {args['directory']}{named}:{careful(args)}\n{args['code']}"
 
 
 def environment_in(args: Args) -> dict[str, str]:
@@ -110,6 +111,7 @@ async def at_work(context: ToolContext, args: Args, interpreter: str, **extra: s
     """A block's code, ready to run. Raises ToolError where it cannot be: nothing has run."""
     argv, timeout = command_of(interpreter, str(args["code"])), args["timeout"]
     directory = _directory(args)
+    check_same(interpreter, args)
     with output_file() as file:
         around = _around(args, {**environment_in(args), **extra, "ATUIN_OUTPUT_VARS": str(file)})
         check_installed(argv[0], around.path)

@@ -5,6 +5,7 @@ from typing import Final
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
+from pollux.runbooks.blocks.pinned import PINNED, accepted_with, pinned
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     at_work,
@@ -30,6 +31,7 @@ SCRIPT: Final = ToolSpec(
         output_variable={"type": "string", "pattern": r"^\w*$"},
         visible={"type": "boolean"},
         timeout=TIMEOUT,
+        **PINNED,
     ),
     side_effect=True,
     repeat="once",
@@ -63,6 +65,7 @@ class Script:
             "output_variable": reading.variable("outputVariable") if reading.written("outputVariable") else "",
             "visible": reading.flag("outputVisible", default=True),
             "timeout": reading.timeout(),
+            "accepted": accepted_with(scene),
         }
         return reading.call("runbook_script", **args)
 
@@ -98,7 +101,7 @@ def _captured(found: dict[str, str]) -> dict[str, str]:
 
 def _prepare(args: Args) -> Args:
     command_of(str(args["interpreter"]), str(args["code"]))
-    return {"output_variable": "", "visible": True, "timeout": None, **args}
+    return pinned(str(args["interpreter"]), {"output_variable": "", "visible": True, "timeout": None, **args})
 
 
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:

@@ -10,6 +10,7 @@ from typing import Final
 from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
+from pollux.runbooks.blocks.pinned import PINNED, accepted_with, pinned
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     TAKES_CODE_BY,
@@ -41,6 +42,7 @@ TERMINAL: Final = ToolSpec(
         columns={"type": "integer", "minimum": 1, "maximum": MAX_SIDE},
         visible={"type": "boolean"},
         timeout=TIMEOUT,
+        **PINNED,
     ),
     side_effect=True,
     repeat="once",
@@ -77,6 +79,7 @@ class Terminal:
             "columns": _side(reading.number("cols", default=COLUMNS)),
             "visible": reading.flag("outputVisible", default=True),
             "timeout": reading.timeout(),
+            "accepted": accepted_with(scene),
         }
         return reading.call("runbook_terminal", **args)
 
@@ -102,7 +105,7 @@ def _side(cells: int) -> int:
 
 def _prepare(args: Args) -> Args:
     command_of(str(args["shell"]), str(args["code"]))
-    return {"rows": ROWS, "columns": COLUMNS, "visible": True, "timeout": None, **args}
+    return pinned(str(args["shell"]), {"rows": ROWS, "columns": COLUMNS, "visible": True, "timeout": None, **args})
 
 
 async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:

@@ -182,7 +182,8 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
 
 def _programs(runtime: RunbookRuntime, found: Volume) -> list[ProgramView]:
     directory = found.path.parent.resolve()
-    return [ProgramView(word=word, file=file) for word, file in runtime.runbooks.programs(found, directory=directory)]
+    programs = runtime.runbooks.programs(found, directory=directory)
+    return [ProgramView(word=word, file=file) for word, file in programs.shown]
 
 
 def _notices(runbook: Runbook) -> list[NoticeView]:

@@ -53,19 +53,20 @@ def installed(name: str, *, path: str, folder: Path) -> str | None:
     for entry in path.split(os.pathsep):
         found = shutil.which(name, path=entry) if os.path.isabs(entry) else None
         if found is not None and _is_installed_place(entry, folder):
-            return None if _is_writable_by_others(found) or _is_within(found, folder) else found
+            return None if is_writable_by_others(found) or _is_within(found, folder) else found
     return None
 
 
 def _is_installed_place(entry: str, folder: Path) -> bool:
-    return os.path.isabs(entry) and not _is_within(entry, folder) and not _is_writable_by_others(entry)
+    return os.path.isabs(entry) and not _is_within(entry, folder) and not is_writable_by_others(entry)
 
 
 def _is_within(place: str, folder: Path) -> bool:
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
-def _is_writable_by_others(place: str) -> bool:
+def is_writable_by_others(place: str) -> bool:
+    """Whether every account may change it, as far as can be seen."""
     try:
         return bool(os.stat(place).st_mode & stat.S_IWOTH)
     except (OSError, ValueError):

@@ -66,6 +66,16 @@ def subjects(command: str | Sequence[str], *, is_installed: IsInstalled = anywhe
     return _subjects_of(parsed.argv, is_installed)
 
 
+def commands_in(script: str) -> tuple[tuple[Words, ...], bool]:
+    """Every command that can be seen in a script, and whether it runs none besides. Never raises."""
+    parsed = parse(script)
+    first = parsed.commands if isinstance(parsed, Compound) else (parsed.argv,)
+    found = tuple(at_most(MAX_WITHIN, _all_within(first, levels=MAX_LEVELS)))
+    commands = tuple(each for each in found if each)
+    is_read = isinstance(parsed, Simple) or (parsed.is_whole and not parsed.is_computed)
+    return commands, is_read and len(commands) == len(found) and not any(map(is_computed, commands))
+
+
 def advice(command: str) -> str:
     """Why a rule by the program's name does not allow this command, for the person who is asked. Empty for scripts."""
     parsed = parse(command)

@@ -138,7 +138,7 @@ function TrustQuestion(props: {
       {props.isTrusted && props.document.programs.length > 0 && (
         <Notice tone="info">
           <span>
-            Its agents start these programs, and another one asks again:{" "}
+            It starts these programs, and another one asks again:{" "}
             {props.document.programs.map(({ word, file }) => `${word} is ${file}`).join("; ")}.
           </span>
         </Notice>
