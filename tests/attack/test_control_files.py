@@ -100,6 +100,18 @@ async def test_replace_and_links_lead_there_no_more_than_names(bench: Bench):
     assert (bench.cwd / "skills/greet/SKILL.md").read_text() == SKILL
 
 
+async def test_no_file_tool_makes_a_repository_or_changes_one_by_another_name(bench: Bench):
+    subprocess.run(["git", "init", "-q", "--bare", "origin.git"], cwd=bench.cwd, check=True)
+    names = ("origin.git/config", "origin.git/hooks/update", "origin.git/info/attributes", "new/refs/a", "HEAD/x")
+    for each in ("new/HEAD", "new/objects/a", "new/config", "objects", "refs"):
+        assert "path" in (await results(bench, ("write_file", {"path": each, "content": "fine"})))[0]
+    found = await results(bench, *(("write_file", {"path": name, "content": "evil"}) for name in names))
+    assert all("decides what may run here" in str(said) for said in found), found
+    (said,) = await results(bench, ("replace", {"path": "origin.git/config", "old": "bare = true", "new": "evil"}))
+    assert "decides what may run here" in said
+    assert "evil" not in (bench.cwd / "origin.git/config").read_text() and not (bench.cwd / "new/refs").exists()
+
+
 async def test_keys_and_the_store_are_not_read_and_the_rest_is(bench: Bench):
     found = await results(bench, *(("read_file", {"path": name}) for name in HIDDEN))
     assert [name for name, said in zip(HIDDEN, found, strict=True) if "kept from tools" not in str(said)] == []

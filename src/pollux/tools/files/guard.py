@@ -6,9 +6,11 @@ Whether the thing exists makes no difference: otherwise it could be written firs
 - hidden, neither read nor written nor searched: `.env`, `config/.gemini.yaml`, and the paths given as `protected`
   (keys, the store);
 - kept, read but not written: `pollux.toml`, everything in `.git` and `.git` itself (hooks and configuration there are
-  commands that git would run), the configuration of agents, skills, and the paths given as `readable`.
+  commands that git would run), the configuration of agents, skills, and the paths given as `readable`; and what lies
+  in a repository of another name, or would make a folder one, which `Root` looks up.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from pollux.core.errors import PolicyError
@@ -19,6 +21,15 @@ HIDDEN: Final[tuple[Names, ...]] = ((".env",), ("config", ".gemini.yaml"))
 KEPT: Final[tuple[Names, ...]] = tuple(
     (name,) for name in "pollux.toml skill.md .git .gemini .codex .claude .cursor .opencode .pollux .mcp.json".split()
 )
+
+REPOSITORY: Final = ("HEAD", "objects", "refs", "commondir")
+"""What of a folder decides whether git takes it for a repository's own, whatever its name."""
+
+
+def is_repository(names: Collection[str]) -> bool:
+    """Whether git would, with these in it: then what lies in it is what git runs, as in `.git`."""
+    folded_ = {name.casefold() for name in names}
+    return "head" in folded_ and ("commondir" in folded_ or {"objects", "refs"} <= folded_)
 
 
 @frozen
@@ -48,10 +59,7 @@ class Guard:
         spelled = tuple(folded(name) for name in names)
         ends_so = bool(spelled) and spelled[-1].endswith(self.endings)
         if ends_so or _is_in(spelled, KEPT) or _is_beneath(spelled, self.kept):
-            raise PolicyError(
-                "this path decides what may run here and is not written by tools. Ask the user to change it",
-                code="protected",
-            )
+            raise not_written()
 
     def may_read(self, names: Names) -> bool:
         """Whether the path may be read, searched and entered."""
@@ -61,6 +69,13 @@ class Guard:
             or _is_beneath(spelled, self.hidden)
             or any(_is_beside(spelled, store) for store in self.stores)
         )
+
+
+def not_written() -> PolicyError:
+    """What to say of a path that is kept."""
+    return PolicyError(
+        "this path decides what may run here and is not written by tools. Ask the user to change it", code="protected"
+    )
 
 
 def _is_in(names: Names, places: tuple[Names, ...]) -> bool:

@@ -19,7 +19,7 @@ from typing import Final, Literal
 from weakref import finalize
 
 from pollux.core.errors import PolicyError, PolluxError, ToolError, ValidationError
-from pollux.tools.files.guard import Guard
+from pollux.tools.files.guard import REPOSITORY, Guard, is_repository, not_written
 from pollux.tools.files.listing import Entry, entries, is_folder, legible
 from pollux.tools.files.names import Names, folded, is_plain, names_of, settled, shown
 from pollux.tools.files.put import check_replaceable, current, put
@@ -134,13 +134,13 @@ class Root:
         names = self.writable_names(path)
         if len(content) > limit:
             raise too_large(len(content), limit, doing="written")
-        with self._writing, refusals(), self._folder_for(path, make=True) as folder:
+        with self._writing, refusals(), self._outside_repositories(names), self._folder_for(path, make=True) as folder:
             put(folder, names[-1], content, old=self._replaceable(folder, names))
 
     def edit(self, path: AnyPath, change: Callable[[bytes], bytes], *, limit: int = MAX_BYTES) -> None:
         """Replace the file by what `change` makes of it. Refused when somebody else wrote it meanwhile."""
         names = self.writable_names(path)
-        with self._writing, refusals(), self._folder_for(path) as folder:
+        with self._writing, refusals(), self._outside_repositories(names), self._folder_for(path) as folder:
             before = self._replaceable(folder, names)
             if before is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
@@ -217,6 +217,20 @@ class Root:
             os.close(reached.fd)
             raise
         return reached
+
+    @contextmanager
+    def _outside_repositories(self, names: Names) -> Generator[None]:
+        """Raises PolicyError where a folder on the way is one that git reads as its own, or would be after this."""
+        for count, name in enumerate(names):
+            try:
+                with held(self._reach(self._top, names[:count], follow=False)) as folder:
+                    found = [each for each in REPOSITORY if current(folder.fd, each) is not None]
+            except OSError:
+                # Of what is not there, or is reached by a link, nothing is written here.
+                break
+            if is_repository((*found, name)):
+                raise not_written()
+        yield
 
     @contextmanager
     def _folder_for(self, path: AnyPath, *, make: bool = False) -> Generator[int]:

@@ -20,7 +20,7 @@ from itertools import chain, count
 from typing import Final
 
 from pollux.core.frozen import frozen
-from pollux.tools.files.guard import HIDDEN, KEPT
+from pollux.tools.files.guard import HIDDEN, KEPT, REPOSITORY, is_repository
 
 MOST_FOLDERS: Final = 200_000
 MOST_PLACES: Final = 500
@@ -38,7 +38,7 @@ _INNER: Final = frozenset({"modules", "worktrees"})
 """In such a folder, what repositories of a repository's own are kept in, complete or not."""
 _CONTENT: Final = frozenset({"objects", "refs", "logs"})
 _NAMES: Final = frozenset(
-    chain(_KEPT, _OF_GIT, (names[-1] for names in HIDDEN), (".git", "head", "objects", "refs", "attributes"))
+    chain(_KEPT, _OF_GIT, map(str.lower, REPOSITORY), (names[-1] for names in HIDDEN), (".git", "attributes"))
 )
 _ODD_SECONDS: Final = 2.0
 """A folder that changed so lately may change again without a trace in its time."""
@@ -86,7 +86,8 @@ def control_files(root: str, *, endings: tuple[str, ...] = (), most: int = MOST_
         covered: set[str] = set()
         if folder.names or name == ".git":
             spelled = {each: each.casefold() for each in folder.names}
-            if not is_in_kept and (is_of_git or _is_repository(name, frozenset(spelled.values()))):
+            # What is called `.git` may be completed later.
+            if not is_in_kept and (is_of_git or name == ".git" or is_repository(folder.names)):
                 repositories[here] = []
             for each, fold in spelled.items():
                 place = f"{here}/{each}"
@@ -108,11 +109,6 @@ def control_files(root: str, *, endings: tuple[str, ...] = (), most: int = MOST_
             (f"{here}/{each}", is_in_kept or each in covered, is_in_packages, is_of_git) for each in folder.folders
         )
     return Found(hidden, kept, repositories, is_whole=not todo)
-
-
-def _is_repository(name: str, names: frozenset[str]) -> bool:
-    """Whether git would take a folder of these names for a repository's own, or may once it is complete."""
-    return name == ".git" or ("head" in names and ("commondir" in names or {"objects", "refs"} <= names))
 
 
 def _target(place: str) -> str:
@@ -219,6 +215,9 @@ def _renamed(root: str, place: str) -> str:
             inner = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             os.close(folder)
             folder = inner
+        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_uid != os.geteuid():
+            # No command can give a file away: somebody else made it meanwhile.
+            raise FileNotFoundError(name)
         new = f"{name[:200]}.set-aside-{secrets.token_hex(4)}"
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
         return new
