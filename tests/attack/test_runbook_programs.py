@@ -196,6 +196,9 @@ async def test_another_program_of_a_trusted_script_is_asked_about_and_named(
 CHANGED = (
     ("./mytool", "mytool"),
     ("sh mytool", "mytool"),
+    ("bash -o pipefail mytool", "mytool"),
+    ("bash <<'EOF'\n./mytool\nEOF", "mytool"),
+    ("$HOME/work/mytool", "mytool"),
     (". ./mytool", "mytool"),
     ("cd inner; ./mytool", "inner/mytool"),
     ("cd inner && python3 mytool", "inner/mytool"),
@@ -205,11 +208,14 @@ CHANGED = (
 
 
 @pytest.mark.parametrize(("code", "changed"), CHANGED)
-async def test_a_changed_file_of_a_trusted_script_is_asked_about(code: str, changed: str, lab: RunbookLab):
+async def test_a_changed_file_of_a_trusted_script_is_asked_about(
+    code: str, changed: str, lab: RunbookLab, monkeypatch: pytest.MonkeyPatch
+):
     for folder in (lab.work, lab.work / "inner"):
         tool(folder).write_text("#!/bin/true\n")
     engine, runbooks = await lab.engine()
     source = document(script("run", code))
+    monkeypatch.setenv("HOME", str(lab.path))
     lab.accept(source)
     assert (await ended(engine, await lab.start(runbooks, source, trusted=False))).status == "completed"
     (lab.work / changed).write_text("#!/bin/true\n# evil")

@@ -68,6 +68,7 @@ def started(interpreter: str, code: str, *, env: Mapping[str, str], directory: s
     words = interpreter.split()
     if not words or "\0" in interpreter + code:
         return ()
+    code = _HOME.sub(lambda _: env.get("HOME", os.path.expanduser("~")), code)
     commands, is_whole = commands_in(code) if os.path.basename(words[0]) in _SHELLS else ((), False)
     # A shell that goes elsewhere, or sets its own PATH, finds other files.
     moves = (argv[1] for argv in commands if argv[0] in ("cd", "pushd") and len(argv) > 1)
@@ -84,7 +85,7 @@ def _own_places(code: str, directory: str) -> tuple[list[str], bool]:
     """The places that the code itself puts into its PATH, and whether they can be told."""
     entries = [entry for value in _SETS_PATH.findall(code) for entry in value.strip("\"'").split(":")]
     entries = [entry for entry in entries if entry not in ("$PATH", "${PATH}", "")]
-    told = [os.path.expanduser(_HOME.sub("~", _HERE.sub(".", entry))) for entry in entries]
+    told = [os.path.expanduser(_HERE.sub(".", entry)) for entry in entries]
     return [os.path.join(directory, entry) for entry in told if "$" not in entry], not any("$" in each for each in told)
 
 
@@ -101,9 +102,15 @@ class _Look:
         """The program, and the file of code that it is given."""
         yield from self.program(argv[0])
         if argv[0] in (".", "source") or program(argv) in INTERPRETERS:
-            word = next((word for word in argv[1:] if not word.startswith("-")), "")
-            paths = [os.path.join(directory, os.path.expanduser(word)) for directory in self._directories]
-            yield from ((word, self._described(path)) for path in paths if word and os.path.isfile(path))
+            # An option may take a word of its own: the first that is a file is the code.
+            yield from next(filter(None, map(self._code, argv[1:])), ())
+
+    def _code(self, word: str) -> Programs:
+        # A shell looks for it on the PATH, too.
+        more = [] if "/" in word else [*self._places, *places_of(self._env)]
+        folders = [*self._directories, *more]
+        paths = (os.path.join(folder, os.path.expanduser(word)) for folder in folders if not word.startswith("-"))
+        return tuple((word, self._described(path)) for path in paths if os.path.isfile(path))
 
     def program(self, word: str) -> Iterator[tuple[str, str]]:
         """Every file that may start by this name, and what interprets it."""
@@ -193,6 +200,9 @@ def careful(args: Args) -> str:
 
 def check_same(interpreter: str, args: Args) -> None:
     """Raises ToolError where another program would start than the one that was decided about."""
+    if "programs" not in args:
+        # Decided about by a version that did not look.
+        return
     if changed := differences(_started(interpreter, args), _pairs(args.get("programs"))):
         raise ToolError(f"nothing was run, because a program changed after the decision: {'; '.join(changed)}")
 
