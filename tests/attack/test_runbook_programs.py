@@ -280,6 +280,20 @@ async def test_programs_of_the_system_and_words_that_are_none_are_not_asked_abou
     assert (await ended(engine, run)).status == "completed"
 
 
+async def test_a_script_that_is_too_long_to_be_read_runs_until_a_word_of_it_means_another_program(
+    lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for folder in ("good", "evil"):
+        tool(tmp_path / folder)
+    on_path(monkeypatch, tmp_path / "good")
+    engine, runbooks = await lab.engine()
+    source = document(script("run", "true;" * 1_001 + "mytool"))
+    assert (await ended(engine, await lab.start(runbooks, source))).status == "completed"
+    on_path(monkeypatch, tmp_path / "evil", tmp_path / "good")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert f"mytool is {tmp_path}/evil/mytool" in run.approvals[0].preview
+
+
 async def test_a_program_that_changes_after_the_decision_is_not_run(
     lab: RunbookLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

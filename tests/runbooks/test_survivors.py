@@ -21,6 +21,8 @@ from tests.runbooks.lab import agent, block, document, script
 from tests.tools.shell.living import living, new_mark, sleepers
 from tests.waiting import HANG_SECONDS, POLL_SECONDS, stopwatch, until
 
+from pollux.runbooks.blocks.pinned import scripts_of
+from pollux.runbooks.documents import read
 from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.trust import Trust
 
@@ -143,7 +145,9 @@ def write(folder: Path, name: str, tree: Tree, mark: str, *, home: Path, **limit
     outer = document(block("env", "MARK", value=mark), second, script("after", "touch after"))
     (folder / part).write_text(inner)
     (folder / f"{name}.runbook.json").write_text(outer)
-    Trust(home).pin("runbook", digest_of(inner), what=part, by="ada", folder=os.path.realpath(folder))
+    place = os.path.realpath(folder)
+    scripts = scripts_of(read(inner, form="json"), directory=place, folder=place, shell="bash")
+    Trust(home).pin("runbook", digest_of(inner), what=part, by="ada", folder=place, scripts=scripts)
 
 
 def is_up(tree: Tree, mark: str) -> bool:

@@ -95,7 +95,8 @@ ALWAYS: Final = (
         Rule(
             "require_approval",
             tool=tool,
-            subjects=(f"{UNACCEPTED}*",),
+            # Not by a subject, which every script would have that is too long to be read: of that one each word counts.
+            where=(Condition("is_unaccepted", "equals", True),),
             priority=12,
             reason="a program of the script is not the one that was accepted with the document",
             name="other program",

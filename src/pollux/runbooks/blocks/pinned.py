@@ -31,6 +31,7 @@ PINNED: Final[dict[str, JSON]] = {
     "accepted": {"type": "object"},
     "programs": {"type": "array", "items": {"type": "array", "items": TEXT}},
     "unaccepted": {"type": "array", "items": TEXT},
+    "is_unaccepted": {"type": "boolean"},
 }
 """What a tool that runs code is given besides, and finds out."""
 
@@ -103,7 +104,7 @@ class _Look:
         yield from self.program(argv[0])
         if argv[0] in (".", "source") or program(argv) in INTERPRETERS:
             # An option may take a word of its own: the first that is a file is the code.
-            yield from next(filter(None, map(self._code, argv[1:])), ())
+            yield from next((code for word in argv[1:] if (code := self._code(word))), ())
 
     def _code(self, word: str) -> Programs:
         # A shell looks for it on the PATH, too.
@@ -174,11 +175,13 @@ def pinned(interpreter: str, args: Args) -> Args:
     """The arguments with what would start, and what of that nobody accepted: worked out here, whatever they say."""
     found = _started(interpreter, args)
     accepted = cast("dict[str, JSON]", args.get("accepted", {})).get("programs")
+    changed = [] if accepted is None else unaccepted(found, _pairs(accepted))
     return {
         "accepted": {},
         **args,
         "programs": [[word, file] for word, file in found],
-        "unaccepted": [] if accepted is None else unaccepted(found, _pairs(accepted)),
+        "unaccepted": list(changed),
+        "is_unaccepted": bool(changed),
     }
 
 
