@@ -169,6 +169,7 @@ SCRIPTS = (
     "echo $(mytool)",
     "for each in 1; do mytool; done",
     "echo mytool | sh",
+    "python3 -c 'import os; os.system(\"mytool\")'",
 )
 
 

@@ -78,7 +78,7 @@ def started(interpreter: str, code: str, *, env: Mapping[str, str], directory: s
     look = _Look(env, there, places, folder)
     found = [*look.program(words[0]), *(pair for argv in commands for pair in look.command(argv))]
     if not (is_whole and is_set):
-        found += look.words(code)
+        found += [*look.words(code), *look.places()]
     return tuple(dict.fromkeys(found))
 
 
@@ -97,6 +97,7 @@ class _Look:
         self._env = env
         self._directories = directories
         self._places = places
+        self._own = [place for place in places_of(env) if not _is_system(place)]
         self._folder = folder
 
     def command(self, argv: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -105,6 +106,8 @@ class _Look:
         if argv[0] in (".", "source") or program(argv) in INTERPRETERS:
             # An option may take a word of its own: the first that is a file is the code.
             yield from next((code for word in argv[1:] if (code := self._code(word))), ())
+            # And some take it as a word, in a language of their own.
+            yield from self.words(" ".join(argv[1:]))
 
     def _code(self, word: str) -> Programs:
         # A shell looks for it on the PATH, too.
@@ -123,14 +126,16 @@ class _Look:
                     yield from [(each, self._described(inner))] if inner else []
 
     def words(self, code: str) -> Iterator[tuple[str, str]]:
-        """Each word that means a program which is not the system's, and the places where others are looked for."""
-        places = [place for place in places_of(self._env) if not _is_system(place)]
-        names = {name for place in (*places, *self._places) for name in _names(place)}
+        """Each word that means a program which is not the system's."""
+        names = {name for place in (*self._own, *self._places) for name in _names(place)}
         for word in dict.fromkeys(WORD.findall(code)):
             # Most of what looks like a path is no program.
             if word in names or ("/" in word and any(os.access(path, os.X_OK) for path in self._files(word))):
                 yield from (pair for pair in self.program(word) if pair[1] != SYSTEM)
-        yield from ((PATH, place) for place in places)
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        """Where else than in the system's folders programs are looked for."""
+        yield from ((PATH, place) for place in self._own)
 
     def _files(self, word: str) -> Iterator[str]:
         word = os.path.expanduser(word)
