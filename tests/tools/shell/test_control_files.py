@@ -14,15 +14,19 @@ from pollux.tools.shell.control_files import control_files, set_aside
 ENDINGS = (".atrb",)
 
 
-def look(root: Path, *, opens: bool = False, most: int = module.MOST_FOLDERS) -> module.Found:
-    return control_files(str(root), endings=ENDINGS, opens=opens, most=most)
+def look(root: Path, *, since: module.Found | None = None, most: int = module.MOST_FOLDERS) -> module.Found:
+    return control_files(str(root), endings=ENDINGS, since=since, most=most)
 
 
 def after(root: Path, command: Callable[[], object]) -> tuple[str, ...]:
     """What is said once a command did this."""
     before = look(root)
     command()
-    return set_aside(str(root), before, look(root, opens=True))
+    return set_aside(str(root), before, look(root, since=before))
+
+
+def as_its_mode_says(place: str, mode: int) -> bool:
+    return os.stat(place).st_mode & 0o500 == 0o500
 
 
 def write(root: Path, *names: str, text: str = "evil") -> None:
@@ -146,7 +150,9 @@ def test_a_link_that_leads_elsewhere_now_is_set_aside(target: str, tmp_path: Pat
     assert "sub/.claude decides" in said and not os.path.lexists(tmp_path / "sub/.claude")
 
 
-def test_a_folder_that_was_closed_is_opened_to_look_into_it(tmp_path: Path):
+def test_a_folder_that_was_closed_is_opened_to_look_into_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "access", as_its_mode_says)
+
     def run() -> None:
         write(tmp_path, "sub/inner/.env")
         (tmp_path / "sub/inner").chmod(0o311)
@@ -155,12 +161,15 @@ def test_a_folder_that_was_closed_is_opened_to_look_into_it(tmp_path: Path):
     assert len(after(tmp_path, run)) == 1 and not (tmp_path / "sub/inner/.env").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may list every folder")
-def test_a_folder_that_cannot_be_listed_is_kept_whole(tmp_path: Path):
+def test_a_folder_that_cannot_be_listed_is_kept_whole_and_stays_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # For the administrator, too, who may list every folder.
+    monkeypatch.setattr(os, "access", as_its_mode_says)
     write(tmp_path, "sub/.env")
     (tmp_path / "sub").chmod(0o311)
     assert look(tmp_path).kept == {f"{tmp_path}/sub": ""}
+    assert after(tmp_path, lambda: None) == () and (tmp_path / "sub").stat().st_mode & 0o777 == 0o311
     (tmp_path / "sub").chmod(0o755)
+    assert (tmp_path / "sub/.env").exists()
 
 
 def test_a_folder_that_lies_too_deep_is_set_aside(tmp_path: Path):

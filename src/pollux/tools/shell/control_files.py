@@ -62,8 +62,13 @@ class Found:
     """Whether the folder was looked through to its end."""
 
 
-def control_files(root: str, *, endings: tuple[str, ...] = (), most: int = MOST_FOLDERS, opens: bool = False) -> Found:
-    """The control files beneath this folder, those closest to it first. `opens` makes own folders readable for it."""
+def control_files(
+    root: str, *, endings: tuple[str, ...] = (), most: int = MOST_FOLDERS, since: Found | None = None
+) -> Found:
+    """The control files beneath this folder, those closest to it first.
+
+    Given what was found before a command, folders that it closed `since` are made readable.
+    """
     hidden: dict[str, str] = {}
     kept: dict[str, str] = {}
     repositories: dict[str, list[str]] = {}
@@ -73,7 +78,7 @@ def control_files(root: str, *, endings: tuple[str, ...] = (), most: int = MOST_
             break
         here, is_in_kept, is_in_packages, is_of_git = todo.popleft()
         try:
-            folder = _folder(here, endings, opens=opens)
+            folder = _folder(here, endings, opens=since is not None and here not in since.kept)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:

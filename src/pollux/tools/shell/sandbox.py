@@ -188,7 +188,7 @@ def _with_control_files(box: Box, found: Found, taken: Collection[Path]) -> Box:
 
 
 def _set_aside(root: str, before: Found, endings: tuple[str, ...]) -> tuple[str, ...]:
-    after = control_files(root, endings=endings, most=10 * MOST_FOLDERS, opens=True)
+    after = control_files(root, endings=endings, most=10 * MOST_FOLDERS, since=before)
     made = set_aside(root, before, after)
     if made:
         logger.warning("a command made %d control files, which were set aside in its folder", len(made))
