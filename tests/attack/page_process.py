@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.attack.schema_bombs import BOMBS
 from tests.page.site import page_site
@@ -16,6 +17,8 @@ from tests.page.site import page_site
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest
 from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.stores.sqlite import SqliteStore
+
+UNBOUNDED: dict[str, Any] = {"requests_per_minute": 1e9, "burst": 10**9, "visitor_tokens_per_day": 10**12}
 
 
 class Obedient:
@@ -61,7 +64,7 @@ def page_process(home: Path) -> Generator[tuple[str, int]]:
 
 async def _main(home: Path) -> None:
     store = SqliteStore(home / "pollux.db", key=b"k" * 32)
-    async with page_site(home, Obedient(), store=store, requests_per_minute=1e9, burst=10**9) as site:
+    async with page_site(home, Obedient(), store=store, **UNBOUNDED) as site:
         print(site.url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
 

@@ -8,6 +8,7 @@ from pollux.core.messages import JSON, Usage
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.tools import ToolContext
+from pollux.engine.glance import Spending
 from pollux.providers.scripted import Answer, call, fail, reply
 
 
@@ -20,10 +21,10 @@ async def test_a_user_has_spent_what_the_runs_since_then_have_used(lab: Lab):
     await answer(engine)
     lab.clock.advance(60)
     await answer(engine)
-    assert await engine.queries.spent(ADA, began) == 110
-    assert await engine.queries.spent(ADA, began + 60) == 10
-    assert await engine.queries.spent(ADA, began + 61) == 0
-    assert await engine.queries.spent(BOB, began) == 0
+    assert (await engine.queries.spent(ADA, began)).used == 110
+    assert (await engine.queries.spent(ADA, began + 60)).used == 10
+    assert await engine.queries.spent(ADA, began + 61) == Spending()
+    assert await engine.queries.spent(BOB, began) == Spending()
 
 
 async def test_a_run_that_waits_or_failed_has_spent_too(lab: Lab):
@@ -32,14 +33,14 @@ async def test_a_run_that_waits_or_failed_has_spent_too(lab: Lab):
     engine = await lab.engine(sending, sending, fail("bad_request"), tools=[mail()], profile=profile)
     waiting, failed = await answer(engine), await approve(engine, await answer(engine))
     assert (waiting.status, failed.status) == ("awaiting_confirmation", "failed")
-    assert await engine.queries.spent(ADA, 0) == 44
+    assert await engine.queries.spent(ADA, 0) == Spending(44)
 
 
 async def test_what_was_spent_stays_spent_when_the_words_are_erased(lab: Lab):
     engine = await lab.engine(reply("Hi.", usage=Usage(7, 3)))
     run = await answer(engine)
     await engine.threads.erase(run.thread_id, ADA, by=ADA)
-    assert await engine.queries.spent(ADA, 0) == 10
+    assert await engine.queries.spent(ADA, 0) == Spending(10)
 
 
 async def test_the_audit_is_read_from_either_end(lab: Lab):

@@ -88,8 +88,8 @@ async def test_a_run_may_spend_no_more_than_what_is_left_of_the_day(tmp_path: Pa
 
 async def test_what_was_begun_can_still_be_answered_when_the_day_is_spent(tmp_path: Path):
     tool = mail()
-    script = model(call("send_mail", MAIL), reply("Sent."))
-    async with site(tmp_path, script, tools=[tool], tokens_per_day=25) as here:
+    script = model(call("send_mail", MAIL), reply("Sent.", usage=Usage(input=15, output=10)))
+    async with site(tmp_path, script, tools=[tool], tokens_per_day=35) as here:
         run = await here.ada.run("email Bob")
         after = (await here.ada.resolve(run["approvals"][0]["id"])).body["run"]
         assert (after["status"], len(tool.ran)) == ("completed", 1)

@@ -41,7 +41,8 @@ async def test_no_text_that_a_page_shows_has_an_effect_that_nobody_approved(tmp_
     names = sorted({order.tool for each in TEXTS for order in orders_in(each.text)})
     actions = [FakeTool(name, schema=ANYTHING, side_effect=True) for name in names]
     asked = 0
-    async with page_site(tmp_path, model, tools=actions) as site:
+    # Each text leaves a question open, which holds its part of the visitors' budget.
+    async with page_site(tmp_path, model, tools=actions, visitor_tokens_per_day=10**9) as site:
         for injection in TEXTS:
             model.shown = injection.text
             page = await site.page()

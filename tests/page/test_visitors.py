@@ -72,8 +72,8 @@ async def test_a_page_of_somebody_reaches_none_of_what_they_do_elsewhere(tmp_pat
 
 
 async def test_what_a_day_may_cost_holds_for_visitors_too(tmp_path: Path):
-    model = ScriptedProvider(reply("Hello.", usage=Usage(input=60, output=40)))
-    async with page_site(tmp_path, model, tokens_per_day=100) as site:
+    model = ScriptedProvider(reply("Hello.", usage=Usage(input=6_000, output=4_000)))
+    async with page_site(tmp_path, model, tokens_per_day=10_000) as site:
         page = await site.page()
         await page.say("hi")
         status, told = await page.post("/api/page/send-message", page.sending("more"))
@@ -82,17 +82,18 @@ async def test_what_a_day_may_cost_holds_for_visitors_too(tmp_path: Path):
 
 async def test_whoever_is_somebody_new_each_time_spends_from_what_all_strangers_may(tmp_path: Path):
     clock = FakeClock()
-    model = ScriptedProvider(*[reply("Hello.", usage=Usage(input=60, output=40))] * 3)
-    async with page_site(tmp_path, model, clock=clock, visitor_tokens_per_day=150) as site:
+    model = ScriptedProvider(*[reply("Hello.", usage=Usage(input=6_000, output=4_000))] * 4)
+    async with page_site(tmp_path, model, clock=clock, visitor_tokens_per_day=15_000) as site:
         for _ in range(2):
             await (await site.page()).say("hi")
-            clock.advance(6)
         page = await site.page()
         status, told = await page.post("/api/page/send-message", page.sending("hi"))
         assert (status, told["error"]["code"]) == (429, "budget")
         # The site's own people are not held up by strangers.
         page.token = TOKENS["ada"]
         assert (await page.say("hi"))["message"] == "Hello."
+        clock.advance(24 * 3600 + 1)
+        assert (await (await site.page()).say("hi"))["message"] == "Hello."
 
 
 async def test_behind_a_proxy_a_page_is_where_its_visitor_sees_it(tmp_path: Path):

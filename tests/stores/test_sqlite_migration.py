@@ -12,7 +12,7 @@ from tests.stores.worker import store_at
 from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import StoreError
-from pollux.engine.glance import DayUsage, glance_of
+from pollux.engine.glance import DayUsage, Spending, glance_of
 from pollux.engine.ports import Store
 from pollux.stores.rows import GLANCE
 from pollux.stores.schema import MIGRATIONS, Additive, migrate, version_of
@@ -29,10 +29,10 @@ async def test_runs_of_a_file_that_did_not_count_tokens_have_spent_none_until_th
     _make_old(tmp_path / "pollux.db")
     await store.open()
     assert [row.tokens for row in await store.runs(ADA)] == [0, 0]
-    assert await store.spent(ADA, NOON) == 0
+    assert await store.spent(ADA, NOON) == Spending()
     assert await store.run(ended.run_id) == ended.run
     await waiting.resolve(store, waiting.run.open[0])
-    assert await store.spent(ADA, NOON) == waiting.run.usage.total == 15
+    assert (await store.spent(ADA, NOON)).used == waiting.run.usage.total == 15
     await store.close()
 
 
@@ -155,6 +155,7 @@ def _make_old(path: Path) -> None:
     db.execute("DROP TABLE secrets")
     db.execute("DROP TABLE sessions")
     unnumber(db)
+    db.execute("DROP INDEX runs_by_age")
     db.execute("ALTER TABLE threads DROP COLUMN sources")
     for column in ("tokens", *GLANCE, "told"):
         db.execute(f"ALTER TABLE runs DROP COLUMN {column}")

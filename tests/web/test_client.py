@@ -14,6 +14,7 @@ from tests.web.bundles import WEB, needs_web
 from tests.web.client_errands import errand, run_of, sent
 from tests.web.client_pages import client_page, needs_node, said
 
+from pollux.core.messages import Usage
 from pollux.core.profile import Limits
 from pollux.providers.scripted import ScriptedProvider, call, calls, chunks, fail, reply
 from pollux.testing.clock import FakeClock
@@ -204,9 +205,9 @@ async def test_who_is_told_to_come_later_comes_later(tmp_path: Path):
 
 
 async def test_who_would_have_to_wait_too_long_is_told_so(tmp_path: Path):
-    model = ScriptedProvider(reply("Hello."))
+    model = ScriptedProvider(reply("Hello.", usage=Usage(input=6_000, output=4_000)))
     async with (
-        page_site(tmp_path, model, tokens_per_day=10) as site,
+        page_site(tmp_path, model, tokens_per_day=10_000) as site,
         client_page(tmp_path / "page", site.url) as page,
     ):
         await page.do("send", "hi")

@@ -27,6 +27,8 @@ class Glance:
     """US dollars by the list price; None where there is none, or nothing was used."""
     unknown: int = 0
     """Of how many of its actions nobody knows whether they happened."""
+    budget: int | None = None
+    """The tokens that it may use. Looked at before each call of the model: the last one may pass it."""
 
 
 @frozen
@@ -48,6 +50,15 @@ class DayUsage:
     cost: float | None
 
 
+@frozen
+class Spending:
+    """Tokens of runs of a day: those they used, and those that the open ones may use beyond."""
+
+    used: int = 0
+    promised: int = 0
+    """A run may pass its own limit by one call, whose input may be all that it has used before: twice the limit."""
+
+
 def glance_of(run: Run) -> Glance:
     """The run at a glance."""
     usage, ending = run.usage, run.ending
@@ -60,6 +71,7 @@ def glance_of(run: Run) -> Glance:
         cached=usage.cached,
         cost=cost_of(run.model, *run.used, at=run.created_at),
         unknown=len(unknown_in(run)),
+        budget=run.limits.tokens,
     )
 
 

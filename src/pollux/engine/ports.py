@@ -13,7 +13,7 @@ from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
 from pollux.engine.browser_session import BrowserSession
-from pollux.engine.glance import DayUsage, Glance
+from pollux.engine.glance import DayUsage, Glance, Spending
 
 
 @frozen
@@ -289,7 +289,7 @@ class Store(Protocol):
 
     async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
 
-    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         """The tokens of this user's runs that began at that moment or later. Erasing what was said gives none back.
 
         With `is_prefix`, of all users whose names begin so.

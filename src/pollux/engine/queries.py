@@ -12,7 +12,7 @@ from pollux.core.messages import JSON, Blob, Message
 from pollux.core.policy import Grant
 from pollux.core.run import Action, ApprovalStatus, Ending, Run, RunStatus, run_of
 from pollux.core.thread import Thread
-from pollux.engine.glance import DayUsage, unknown_in
+from pollux.engine.glance import DayUsage, Spending, unknown_in
 from pollux.engine.ports import EVERYTHING, ApprovalRow, AuditEntry, AuditFilter, AuditReport, Recorded, RunRow, Store
 from pollux.engine.verification import Verification
 
@@ -129,7 +129,7 @@ class Queries:
     async def grants(self, user: UserId) -> Sequence[Grant]:
         return await self._store.grants(user)
 
-    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         """The tokens of this user's runs, or of all whose names begin so, that began at that moment or later."""
         return await self._store.spent(user, since, is_prefix=is_prefix)
 

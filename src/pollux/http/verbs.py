@@ -3,11 +3,12 @@
 An answer names an approval and a decision, nothing else: what runs is what was stored when the question was asked.
 """
 
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Literal
 
 from pollux.asgi.bodies import moment
+from pollux.asgi.budget import size_of
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
@@ -177,14 +178,26 @@ async def begin(runtime: Runtime, call: Call) -> Run:
             await check_room(runtime.engine.queries, start.thread_id, call.user, blobs)
         if runtime.budget is None:
             return start
-        return replace(start, limits=await runtime.budget.limits_for(call.user, body.profile))
+        size = await _size(runtime, call)
+        limits = await promises.enter_async_context(runtime.budget.promise(call.user, body.profile, size=size))
+        return replace(start, limits=limits)
 
-    try:
-        if "idempotency-key" in call.headers:
-            return await begin_once(runtime.engine, fresh, call)
-        return await runtime.engine.start(await fresh())
-    except ThreadBusy as problem:
-        raise await _busy(runtime, call, problem) from None
+    async with AsyncExitStack() as promises:
+        try:
+            if "idempotency-key" in call.headers:
+                return await begin_once(runtime.engine, fresh, call)
+            return await runtime.engine.start(await fresh())
+        except ThreadBusy as problem:
+            raise await _busy(runtime, call, problem) from None
+
+
+async def _size(runtime: Runtime, call: Call) -> int:
+    """About how many tokens the model reads first: what is asked, and what was said in the thread before."""
+    body: RunBody = call.body
+    thread = None
+    with suppress(NotFound):
+        thread = await runtime.engine.queries.thread(ThreadId(body.thread_id), call.user) if body.thread_id else None
+    return size_of(body.prompt) + (thread.context_tokens if thread else 0)
 
 
 async def _busy(runtime: Runtime, call: Call, problem: ThreadBusy) -> HttpError:

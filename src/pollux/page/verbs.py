@@ -9,11 +9,13 @@ import hmac
 import json
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
 import msgspec
 
+from pollux.asgi.budget import size_of
 from pollux.asgi.errors import HttpError
 from pollux.asgi.visits import Visit
 from pollux.core.errors import Conflict, Misfit, NotFound, ThreadBusy, ValidationError
@@ -55,6 +57,8 @@ class Exchange:
     tools_hash: str
     asked: str = ""
     """A digest of the whole request, where it says something."""
+    size: int = 0
+    """About how many tokens a model reads that is asked about it."""
 
     @property
     def holder(self) -> Holder:
@@ -86,8 +90,12 @@ def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Ex
     told_ = system_prompt(body.page_state, runtime.actions_of(visit.profile), prefix=prefix)
     private = (*private_references(body.page_state), *map(reference_of, offered.private))
     page = Page(told_, (READ, *offered.tools), private)
-    asked = _digest(visit, body) if isinstance(body, SendBody) else ""
-    return Exchange(visit, before, offered, page, body.page_state, tools_hash(body.tool_definitions), asked)
+    offered_hash = tools_hash(body.tool_definitions)
+    if isinstance(body, SubmitBody):
+        return Exchange(visit, before, offered, page, body.page_state, offered_hash)
+    brought = [body.history, *((tool.name, tool.description, tool.input_schema) for tool in page.tools)]
+    size = size_of(body.message, page.told, _json(brought))
+    return Exchange(visit, before, offered, page, body.page_state, offered_hash, _digest(visit, body), size)
 
 
 async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run:
@@ -114,25 +122,25 @@ async def begun(runtime: PageRuntime, exchange: Exchange, body: SendBody) -> Run
 
 async def _start(runtime: PageRuntime, exchange: Exchange, body: SendBody, *, run_id: RunId, request: str) -> Run:
     visit, thread_id = exchange.visit, ThreadId("thr_" + run_id.removeprefix("run_"))
-    limits = await runtime.budget.limits_for(visit.user, visit.profile) if runtime.budget else None
-    return await runtime.engine.start(
-        Start(
-            body.message,
-            user=visit.user,
-            thread_id=thread_id,
-            create=True,
-            history=await _said_before(runtime, exchange),
-            profile=visit.profile,
-            door=PAGE,
-            origin=visit.origin,
-            limits=limits,
-            run_id=run_id,
-            request=request,
-            page=exchange.page,
-            keep_seconds=KEEP_SECONDS,
-            live=True,
-        )
+    start = Start(
+        body.message,
+        user=visit.user,
+        thread_id=thread_id,
+        create=True,
+        history=await _said_before(runtime, exchange),
+        profile=visit.profile,
+        door=PAGE,
+        origin=visit.origin,
+        run_id=run_id,
+        request=request,
+        page=exchange.page,
+        keep_seconds=KEEP_SECONDS,
+        live=True,
     )
+    if runtime.budget is None:
+        return await runtime.engine.start(start)
+    async with runtime.budget.promise(visit.user, visit.profile, size=exchange.size) as limits:
+        return await runtime.engine.start(replace(start, limits=limits))
 
 
 async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) -> tuple[Run, int]:
@@ -219,12 +227,15 @@ def _digest(visit: Visit, body: SendBody) -> str:
     """What tells this request from every other one."""
     asked = [visit.user, visit.origin, visit.profile, body.message, body.request_id, body.history]
     asked += [body.tool_definitions, body.page_state]
+    return hashlib.sha256(_json(asked)).hexdigest()
+
+
+def _json(value: object) -> bytes:
     try:
-        text = msgspec.json.encode(asked, order="sorted")
+        return msgspec.json.encode(value, order="sorted")
     except (ValueError, OverflowError):
         # Numbers beyond 64 bits.
-        text = json.dumps(asked, sort_keys=True).encode()
-    return hashlib.sha256(text).hexdigest()
+        return json.dumps(value, sort_keys=True).encode()
 
 
 def _identity(runtime: PageRuntime, exchange: Exchange, use: int) -> tuple[RunId, str]:

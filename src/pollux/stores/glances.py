@@ -25,6 +25,14 @@ USED_BY_MODEL: Final = f"""
 UNSURE: Final = "(unknown > 0 OR told <> version)"
 """Of a run that ended badly: whether it may hold an action whose outcome is unknown."""
 
+SPENDING: Final = """
+    CAST(coalesce(sum(tokens), 0) AS bigint),
+    CAST(coalesce(sum(2 * budget - tokens) FILTER (
+        WHERE 2 * budget > tokens AND status NOT IN ('completed', 'failed', 'cancelled')
+    ), 0) AS bigint)
+"""
+"""The columns of `Spending`, as SQL."""
+
 
 def beginning_of(body: bytes) -> str:
     """The first characters of a stored message's text, of which only the first bytes may be there."""

@@ -23,7 +23,7 @@ from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run, RunStatus, evolve
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.browser_session import BrowserSession
-from pollux.engine.glance import DayUsage, glance_of
+from pollux.engine.glance import DayUsage, Spending, glance_of
 from pollux.engine.ports import (
     EVERYTHING,
     ApprovalRow,
@@ -172,9 +172,12 @@ class MemoryStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
 
-    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         begun = [row for row in self._rows.values() if row.created_at >= since]
-        return sum(row.tokens for row in begun if row.user == user or (is_prefix and row.user.startswith(user)))
+        own = [self._runs[row.run_id] for row in begun if row.user == user or (is_prefix and row.user.startswith(user))]
+        open_ones = [run for run in own if run.is_open and run.limits.tokens is not None]
+        promised = sum(max(0, 2 * (run.limits.tokens or 0) - run.usage.total) for run in open_ones)
+        return Spending(sum(run.usage.total for run in own), promised)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
         own = (self._told(row) for row in self._rows.values() if row.user == user and row.created_at >= since)

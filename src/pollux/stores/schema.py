@@ -207,6 +207,13 @@ EIGHTH = Additive((
     f" {_NUMBER_THREAD}",
 ))  # fmt: skip
 
+NINTH = Additive((
+    # What each run may spend. Of runs begun by older processes nobody says it here.
+    "ALTER TABLE runs ADD COLUMN budget INTEGER",
+    # What all visitors begin in a day. Runs are begun in this order: an entry is added at the end, and never moved.
+    "CREATE INDEX runs_by_age ON runs (created_at)",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*FIRST, *TRIGGERS.values()),
     SECOND,
@@ -216,6 +223,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     SIXTH,
     SEVENTH,
     EIGHTH,
+    NINTH,
 )
 """Statements by version: the first brings an empty file to version 1, and so on."""
 

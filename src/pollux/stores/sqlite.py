@@ -20,7 +20,7 @@ from pollux.core.policy import Grant
 from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.browser_session import BrowserSession
-from pollux.engine.glance import DayUsage
+from pollux.engine.glance import DayUsage, Spending
 from pollux.engine.ports import (
     ANYTHING,
     EVERYTHING,
@@ -192,7 +192,7 @@ class SqliteStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return self._read(lambda db: reading.run_rows(db, "parent = ?", run_id))
 
-    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         # A user may have begun very many since then.
         return await self._reading(lambda db: reading.spent(db, user, since, is_prefix=is_prefix), is_short=False)
 

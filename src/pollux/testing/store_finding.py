@@ -7,6 +7,7 @@ import pytest
 from pollux.core.events import ActionCompleted
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.run import Parent
+from pollux.engine.glance import Spending
 from pollux.engine.ports import AuditFact, Change, Store
 from pollux.testing.store_fixtures import StoreFixtures
 from pollux.testing.store_lab import (
@@ -121,25 +122,37 @@ class Finding(StoreFixtures):
         assert [row.tokens for row in await store.runs(ADA)] == [story.run.usage.total] == [30]
 
     async def test_a_user_has_spent_the_tokens_of_the_runs_since_then(self, store: Store):
-        assert await store.spent(ADA, 0) == 0
+        assert await store.spent(ADA, 0) == Spending()
         for number in range(3):
             await (await Story(str(number), at=NOON + number).start(store)).answer(store)
         await tell_all(store, Story("b", owner=BOB))
         await Story("still open", at=NOON + 9).start(store)
-        assert await store.spent(ADA, 0) == 45
-        assert await store.spent(ADA, NOON + 1) == 30
-        assert await store.spent(ADA, NOON + 1.5) == 15
-        assert await store.spent(ADA, NOON + 99) == 0
-        assert await store.spent(BOB, NOON) == 30
+        assert await store.spent(ADA, 0) == Spending(45)
+        assert await store.spent(ADA, NOON + 1) == Spending(30)
+        assert await store.spent(ADA, NOON + 1.5) == Spending(15)
+        assert await store.spent(ADA, NOON + 99) == Spending()
+        assert await store.spent(BOB, NOON) == Spending(30)
+
+    async def test_what_open_runs_may_still_spend_is_promised_to_them(self, store: Store):
+        await (await Story("ended", tokens=500).start(store)).answer(store)
+        story = await Story("waits", tokens=100).start(store)
+        # Twice the limit: the last call may pass it.
+        assert await store.spent(ADA, 0) == Spending(15, 200)
+        await story.ask(store)
+        assert await store.spent(ADA, 0) == Spending(30, 185)
+        await Story("b", owner=BOB, tokens=1_000).start(store)
+        await Story("yesterday", at=NOON - 1, tokens=1_000).start(store)
+        assert await store.spent(ADA, NOON) == Spending(30, 185)
+        assert await store.spent(UserId(""), NOON, is_prefix=True) == Spending(30, 2_185)
 
     async def test_users_whose_names_begin_alike_have_spent_what_each_of_them_has(self, store: Store):
         for number in range(3):
             story = Story(str(number), owner=UserId(f"visitor:{number}"), at=NOON + number)
             await (await story.start(store)).answer(store)
         await tell_all(store, Story("b", owner=BOB))
-        assert await store.spent(UserId("visitor:"), 0, is_prefix=True) == 45
-        assert await store.spent(UserId("visitor:"), NOON + 1, is_prefix=True) == 30
-        assert await store.spent(UserId("visitor:"), 0) == 0
+        assert await store.spent(UserId("visitor:"), 0, is_prefix=True) == Spending(45)
+        assert await store.spent(UserId("visitor:"), NOON + 1, is_prefix=True) == Spending(30)
+        assert await store.spent(UserId("visitor:"), 0) == Spending()
 
     async def test_approvals_are_found_by_their_state(self, store: Store):
         story = await Story("1").start(store)

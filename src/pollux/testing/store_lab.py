@@ -80,6 +80,7 @@ class Story:
         at: float = NOON,
         parent: Parent | None = None,
         model: str = "scripted",
+        tokens: int | None = None,
     ) -> None:
         self.thread = step_thread(
             None, ThreadOpened(thread_id=ThreadId(f"thr_{name}"), user=owner, title=f"about {name}", at=at)
@@ -88,6 +89,7 @@ class Story:
         self.at = at
         self.parent = parent
         self.model = model
+        self.limits = Limits(tokens=tokens)
         self.thread_events: tuple[ThreadEvent, ...] = ()
         self.events: tuple[Event, ...] = ()
         self._run: Run | None = None
@@ -107,7 +109,7 @@ class Story:
             profile="default",
             model=self.model,
             prompt=user(prompt) if isinstance(prompt, str) else prompt,
-            limits=Limits(),
+            limits=self.limits,
             deadline=deadline,
             parent=self.parent,
             head=self.thread.head,

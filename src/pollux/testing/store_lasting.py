@@ -12,6 +12,7 @@ from pollux.core.ids import ThreadId
 from pollux.core.thread import (
     ThreadErased,
 )
+from pollux.engine.glance import Spending
 from pollux.engine.ports import Change, News, Store
 from pollux.testing.store_fixtures import StoreFactory, StoreFixtures
 from pollux.testing.store_lab import (
@@ -51,7 +52,7 @@ class Lasting(StoreFixtures):
         assert [row.run_id for row in await store.runs(ADA, thread_id=story.thread.id)] == [story.run_id]
         assert [grant.subject for grant in await store.grants(ADA)] == ["carol@example.org"]
         assert await store.run(neighbour.run_id) == neighbour.run
-        assert await store.spent(ADA, NOON) == 60
+        assert await store.spent(ADA, NOON) == Spending(60)
         after = await store.verify_audit()
         assert after.valid
         assert after.head == before.head

@@ -151,7 +151,7 @@ def _workspace(directory: Path) -> Path:
 async def _check_budget(runtime: RunbookRuntime, call: Call) -> None:
     """Raises HttpError where what the user may spend in a day is spent: agents spend it too."""
     if runtime.budget is not None:
-        await runtime.budget.limits_for(call.user, PROFILE)
+        await runtime.budget.check(call.user)
 
 
 async def _item(runtime: RunbookRuntime, row: RunRow) -> RunbookRunItem:

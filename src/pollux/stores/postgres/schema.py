@@ -230,12 +230,20 @@ _IN_ORDER = Additive((
     """,
 ))  # fmt: skip
 
+_BUDGETS = Additive((
+    # What each run may spend. Of runs begun by older processes nobody says it here.
+    "ALTER TABLE pollux.runs ADD COLUMN budget bigint",
+    # What all visitors begin in a day. An entry is never moved.
+    "CREATE INDEX runs_by_age ON pollux.runs (created_at)",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*_TABLES, *_walls(_FIRST_OWNED, INNER), *_GUARDS),
     _GLANCES,
     _GRANTS,
     _SESSIONS,
     _IN_ORDER,
+    _BUDGETS,
 )
 """Statements by version: the first brings an empty database to version 1, and so on."""
 

@@ -26,7 +26,7 @@ from pollux.core.run import ApprovalStatus, Run, RunStatus
 from pollux.core.thread import Thread, ThreadEvent
 from pollux.engine.airwaves import Airwaves
 from pollux.engine.browser_session import BrowserSession
-from pollux.engine.glance import DayUsage
+from pollux.engine.glance import DayUsage, Spending
 from pollux.engine.ports import (
     EVERYTHING,
     NOTHING,
@@ -207,10 +207,10 @@ class PostgresStore:
     async def children(self, run_id: RunId) -> Sequence[RunRow]:
         return [run_of_row(row) for row in await self._ask(reading.run_rows("parent = %s", run_id))]
 
-    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> int:
+    async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         statement = reading.SPENT_BY_ALL if is_prefix else reading.SPENT
-        [(tokens,)] = await self._ask((statement, (user, since)), user=None if is_prefix else user)
-        return tokens
+        [row] = await self._ask((statement, (user, since)), user=None if is_prefix else user)
+        return Spending(*row)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
         return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, since)), user=user)]
