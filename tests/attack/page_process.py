@@ -4,10 +4,8 @@ A message that names a bomb has the model call the page's tool with what goes wi
 """
 
 import asyncio
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -41,25 +39,6 @@ class Obedient:
 
     async def close(self) -> None:
         pass
-
-
-@contextmanager
-def page_process(home: Path) -> Generator[tuple[str, int]]:
-    """Its address and its process, for as long as the block lasts."""
-    with (home / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.attack.page_process", str(home)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=Path(__file__).parents[2],
-        )  # fmt: skip
-    assert process.stdin and process.stdout
-    try:
-        url = process.stdout.readline().decode().strip()
-        assert url, (home / "log").read_text()
-        yield url, process.pid
-    finally:
-        process.stdin.close()
-        process.wait(60)
-        process.stdout.close()
 
 
 async def _main(home: Path) -> None:

@@ -70,3 +70,13 @@ def test_how_many_values_a_call_may_hold_is_known_before_they_are_gone_through()
             require_few(args)
     with pytest.raises(ValidationError, match="a text of more than"):
         require_few({"a": ["x" * (LONGEST_EVER + 1)]})
+
+
+@pytest.mark.parametrize("last", [0, True, None, 1.5, [], {}])
+def test_each_value_counts_whatever_it_is(last: Any):
+    texts = ["x" * 65_000] * 16
+    # The arguments themselves, three values and their names, and what is in the lists.
+    room = LARGEST_CALL - 16 * 65_001 - 7
+    require_bounded({"a": texts, "b": [last] * room, "c": last}, {})
+    with pytest.raises(ValidationError, match="the arguments are larger"):
+        require_bounded({"a": texts, "b": [last] * (room + 1), "c": last}, {})

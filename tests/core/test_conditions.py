@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pollux.core.conditions import LONGEST, LONGEST_NAME, MOST_VALUES, Condition, condition_of, folded
+from pollux.core.conditions import LONGEST, LONGEST_NAME, MOST_LABELS, MOST_VALUES, Condition, condition_of, folded
 from pollux.core.errors import ValidationError
 
 
@@ -209,3 +209,10 @@ def test_an_operator_that_does_not_exist_is_refused():
 )
 def test_folding_removes_case_width_and_idna_spelling(text: str, plain: str):
     assert folded(text) == plain
+
+
+def test_a_text_with_very_many_labels_of_punycode_cannot_be_brought_into_one_form():
+    assert folded("xn--bcher-kva," * MOST_LABELS) == "bücher," * MOST_LABELS
+    for _ in range(2):
+        with pytest.raises(ValidationError, match="at most 1,000 labels"):
+            folded("xn--bcher-kva," * (MOST_LABELS + 1))

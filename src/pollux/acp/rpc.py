@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from pollux.core.canonical import finite
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 
@@ -109,6 +110,9 @@ def encoded(message: dict[str, Any]) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", **message}) + b"\n"
 
 
+_line = msgspec.json.Decoder(float_hook=finite)
+
+
 def decoded(line: bytes) -> JSON:
     """The JSON value of a line; None if it is none.
 
@@ -116,13 +120,13 @@ def decoded(line: bytes) -> JSON:
     """
     if b"\\u0000" not in line:
         try:
-            return msgspec.json.decode(line)
+            return _line.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     if b"\\u" not in line or len(line) > LONGEST_MENDED:
         return None
     try:
-        return msgspec.json.decode(_ESCAPE.sub(_mended, line))
+        return _line.decode(_ESCAPE.sub(_mended, line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

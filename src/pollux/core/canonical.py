@@ -9,23 +9,26 @@ import hashlib
 import hmac
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring
 from typing import Any, Final, cast
-from unicodedata import combining, is_normalized, normalize
+from unicodedata import combining, normalize
 
 from pollux.core.errors import ValidationError
+from pollux.core.kept import Kept
 from pollux.core.messages import JSON
 
 MAX_DEPTH = 100
 MOST_MARKS = 100
 """On one letter. Unicode calls text with more than 30 unsafe for streams; no language comes near it."""
-_DECOMPOSED = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")
+_DECOMPOSED = str.maketrans(dict.fromkeys("\u0f73\u0f75\u0f81\uff9e\uff9f", "\u0301"))
 """No marks themselves, but normalising makes marks of them."""
+_MAY_BE_MARK = re.compile("[\u0300-\U0010ffff]")
+_IS_MARK = bytes([0] + [1] * 255)
+"""Of each combining class, whether it is one of marks."""
 _SAFE = 2**53 - 1
 _EXPONENTIAL = 1e21
-_SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
-_ESCAPE = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | _SHORT
-_TABLE = str.maketrans(_ESCAPE)
 _simple = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 LONGEST_TEXT: Final = 64 << 10
@@ -33,11 +36,15 @@ LONGEST_TEXT: Final = 64 << 10
 LARGEST_CALL: Final = 1 << 20
 """Characters of all texts and names together, without those that the schema gives a length, and one for every value."""
 
+SHORT: Final = 1_000
+"""Characters of a text that is sooner checked again than remembered."""
 MOST_VALUES: Final = 20_000
 LONGEST_EVER: Final = 16 << 20
 """Characters of one text, whatever the schema says."""
 
 Schema = Mapping[str, JSON]
+_Path = tuple[()] | tuple[Any, str | int]
+"""Where a value is: the path of what it is in, and its name or place there."""
 _NO_SCHEMA: Final[Schema] = {}
 
 
@@ -93,17 +100,9 @@ def _is_simple(value: object) -> bool:
 
 
 def _normal(value: JSON, depth: int) -> JSON:
-    _is_shallow(depth)
     match value:
         case str():
             return _text(value)
-        case Mapping():
-            found: dict[str, JSON] = {}
-            for key, item in cast("Mapping[object, JSON]", value).items():
-                found[_key(key, found)] = _normal(item, depth + 1)
-            return found
-        case list() | tuple():
-            return [_normal(item, depth + 1) for item in cast("Sequence[JSON]", value)]
         case bool() | None:
             return value
         case int():
@@ -112,12 +111,20 @@ def _normal(value: JSON, depth: int) -> JSON:
         case float():
             _number(value)
             return value
+        case list() | tuple():
+            _is_shallow(depth, is_empty=not value)
+            return [_normal(item, depth + 1) for item in cast("Sequence[JSON]", value)]
+        case Mapping():
+            _is_shallow(depth, is_empty=not value)
+            found: dict[str, JSON] = {}
+            for key, item in cast("Mapping[object, JSON]", value).items():
+                found[_key(key, found)] = _normal(item, depth + 1)
+            return found
         case _:
             raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
 
 
 def _write(value: JSON, out: list[str], depth: int) -> None:
-    _is_shallow(depth)
     match value:
         case None:
             out.append("null")
@@ -132,7 +139,16 @@ def _write(value: JSON, out: list[str], depth: int) -> None:
             out.append(int.__repr__(value))
         case float():
             out.append(_number(value))
+        case list() | tuple():
+            _is_shallow(depth, is_empty=not value)
+            comma = "["
+            for item in cast("Sequence[JSON]", value):
+                out.append(comma)
+                _write(item, out, depth + 1)
+                comma = ","
+            out.append("]" if value else "[]")
         case Mapping():
+            _is_shallow(depth, is_empty=not value)
             members: dict[str, JSON] = {}
             for key, item in cast("Mapping[object, JSON]", value).items():
                 members[_key(key, members)] = item
@@ -143,13 +159,6 @@ def _write(value: JSON, out: list[str], depth: int) -> None:
                 _write(members[key], out, depth + 1)
                 comma = ","
             out.append("}" if members else "{}")
-        case list() | tuple():
-            comma = "["
-            for item in cast("Sequence[JSON]", value):
-                out.append(comma)
-                _write(item, out, depth + 1)
-                comma = ","
-            out.append("]" if value else "[]")
         case _:
             raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
 
@@ -158,8 +167,9 @@ def _utf16(key: str) -> bytes:
     return key.encode("utf-16-be")
 
 
-def _is_shallow(depth: int) -> None:
-    if depth > MAX_DEPTH:
+def _is_shallow(depth: int, *, is_empty: bool) -> None:
+    # Asked once of all that is inside, and not of each: there may be thousands.
+    if depth >= MAX_DEPTH and not is_empty:
         raise ValidationError(f"expected JSON nested at most {MAX_DEPTH} deep")
 
 
@@ -175,25 +185,35 @@ def _key(key: object, known: Mapping[str, JSON]) -> str:
 def _text(value: str) -> str:
     if value.isascii():
         return value
-    if any("\ud800" <= char <= "\udfff" for char in value):
-        raise ValidationError("expected Unicode text, found a lone surrogate")
+    return _checked(value) if len(value) < SHORT else _checked_once(value)
+
+
+def _checked(value: str) -> str:
+    # Nothing here goes through the letters in Python: a call may hold a million, and every other request waits.
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValidationError("expected Unicode text, found a lone surrogate") from None
     require_few_marks(value)
-    return value if is_normalized("NFC", value) else normalize("NFC", value)
+    return normalize("NFC", value)
+
+
+# A long text is prepared, hashed and written down in turn.
+_checked_once = Kept(_checked)
 
 
 def require_few_marks(value: str, *, most: int = MOST_MARKS) -> None:
     """Raises ValidationError for text that takes quadratic time to normalise: very many marks on one letter."""
-    if not any(map(combining, value)) and _DECOMPOSED.isdisjoint(value):
+    if _MAY_BE_MARK.search(value) is None:
         return
-    run = 0
-    for char in value:
-        run = run + 1 if combining(char) or char in _DECOMPOSED else 0
-        if run > most:
-            raise ValidationError(f"expected at most {most} combining marks on one letter, found more")
+    if any(chr(code) in value for code in _DECOMPOSED):
+        value = value.translate(_DECOMPOSED)
+    if b"\1" * (most + 1) in bytes(map(combining, value)).translate(_IS_MARK):
+        raise ValidationError(f"expected at most {most} combining marks on one letter, found more")
 
 
 def _quoted(value: str) -> str:
-    return f'"{_text(value).translate(_TABLE)}"'
+    return encode_basestring(_text(value))
 
 
 def _is_safe(value: float) -> None:
@@ -204,6 +224,10 @@ def _is_safe(value: float) -> None:
 def _number(value: float) -> str:
     if not math.isfinite(value):
         raise ValidationError("expected a finite number")
+    written = float.__repr__(value)
+    # Laid out alike, as most are.
+    if abs(value) >= _EXPONENTIAL or ("e" not in written and not written.endswith(".0")):
+        return written
     if value == 0:
         return "0"
     if abs(value) < _EXPONENTIAL and value.is_integer():
@@ -220,18 +244,26 @@ def _number(value: float) -> str:
     return ("-" if value < 0 else "") + _layout(digits, exponent)
 
 
+def finite(written: str) -> float:
+    """A number as it is written, for decoders of JSON: msgspec's own reading of `1.5e300` takes fifty times as long.
+
+    Raises ValueError for one that is too large.
+    """
+    number = float(written)
+    if math.isinf(number):
+        raise ValueError("the number is too large")
+    return number
+
+
 def _layout(digits: str, exponent: int) -> str:
-    """ECMAScript's Number::toString for 0.DIGITS × 10^exponent."""
+    """ECMAScript's Number::toString for 0.DIGITS × 10^exponent, of an integer or a number below one."""
     count = len(digits)
     if count <= exponent <= 21:
         return digits + "0" * (exponent - count)
-    if 0 < exponent <= 21:
-        return f"{digits[:exponent]}.{digits[exponent:]}"
     if -6 < exponent <= 0:
         return "0." + "0" * -exponent + digits
-    power = exponent - 1
     mantissa = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
+    return f"{mantissa}e{exponent - 1}"
 
 
 # How much a call may carry.
@@ -264,34 +296,52 @@ def require_few(args: Mapping[str, JSON], *, most: int = MOST_VALUES) -> int:
 
 def require_bounded(args: Mapping[str, JSON], schema: Schema) -> None:
     """Raises ValidationError for arguments beyond the bounds, and for text with a NUL character."""
-    size = 0
-    waiting: list[tuple[JSON, Schema, int | None, str]] = [(args, schema, None, "")]
+    size = 1
+    waiting: list[tuple[JSON, Schema, int | None, _Path]] = [(args, schema, None, ())]
     while waiting:
         value, about, allowed, path = waiting.pop()
-        own = about.get("maxLength")
-        allowed = own if isinstance(own, int) else allowed
-        size += 1
+        if about:
+            own = about.get("maxLength")
+            allowed = own if isinstance(own, int) else allowed
         if isinstance(value, str):
             _require_text(value, allowed, path)
             size += len(value) if allowed is None else 0
-        elif isinstance(value, Mapping):
-            for name, member in cast("Mapping[str, JSON]", value).items():
-                _require_text(name, None, "a name")
-                size += len(name)
-                waiting.append((member, _member(about, name), allowed, f"{path}.{name}" if path else name))
         elif isinstance(value, list):
-            items = _schema_of(about.get("items"))
-            waiting += [(item, items, allowed, f"{path}[{n}]") for n, item in enumerate(cast("list[JSON]", value))]
+            items, members = _schema_of(about.get("items")), cast("list[JSON]", value)
+            waiting += [(item, items, allowed, (path, n)) for n, item in enumerate(members) if _is_large(item)]
+            size += len(members)
+        else:
+            named = cast("Mapping[str, JSON]", value)
+            size += len(named)
+            for name, member in named.items():
+                _require_text(name, None, ((), "a name"))
+                size += len(name)
+                if _is_large(member):
+                    waiting.append((member, _member(about, name), allowed, (path, name)))
         if size > LARGEST_CALL:
             raise ValidationError(f"the arguments are larger than {LARGEST_CALL:,} characters; send less in one call")
 
 
-def _require_text(text: str, allowed: int | None, path: str) -> None:
+def _is_large(value: JSON) -> bool:
+    """Whether it has a size of its own, or more inside."""
+    return isinstance(value, str | list | Mapping)
+
+
+def _spelled(path: _Path) -> str:
+    """Spelled out for the one value that is refused."""
+    steps: list[str] = []
+    while path:
+        path, step = path
+        steps.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "".join(reversed(steps)).removeprefix(".")
+
+
+def _require_text(text: str, allowed: int | None, path: _Path) -> None:
     most = LONGEST_TEXT if allowed is None else allowed
     if len(text) > most:
-        raise ValidationError(f"{path[:80]}: expected at most {most:,} characters, found {len(text):,}")
+        raise ValidationError(f"{_spelled(path)[:80]}: expected at most {most:,} characters, found {len(text):,}")
     if "\0" in text:
-        raise ValidationError(f"{path[:80]}: expected text without NUL characters")
+        raise ValidationError(f"{_spelled(path)[:80]}: expected text without NUL characters")
 
 
 def _member(schema: Schema, name: str) -> Schema:

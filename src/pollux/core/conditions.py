@@ -16,6 +16,7 @@ from unicodedata import normalize
 from pollux.core.canonical import require_few_marks
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
+from pollux.core.kept import Kept
 from pollux.core.messages import JSON
 
 Operator = Literal[
@@ -52,8 +53,10 @@ _IGNORED: Final = re.compile(
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 """Characters that programs pass over in names, and nobody sees."""
-LONGEST_KEPT: Final = 256
+MOST_LABELS: Final = 1_000
+"""Labels of punycode in one text. Each takes as long as a thousand letters, and no real list of hosts has so many."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_ODD: Final = re.compile(r'[ ,;:<>()\[\]"\\/?#%]')
 _EMBEDDING: Final = (bytes(10), bytes(8) + b"\xff\xff\0\0", b"\0\x64\xff\x9b")
 """How IPv6 addresses begin that stand for one of IPv4."""
 _NUMERIC: Final = re.compile(r"(.*\.)?(\d+|0x[0-9a-f]*)", re.IGNORECASE)
@@ -168,30 +171,44 @@ def _values_below(path: tuple[Step, ...], value: JSON) -> Iterator[JSON | Ellips
     if step is None or (fits_text if isinstance(step, str) else fits_number):
         yield from values_at(path, value)
     for below in _children(value):
-        yield from _values_below(path, below)
+        # Nothing but a value by itself, which has no step: there may be thousands.
+        if step is None or not isinstance(below, str | int | float):
+            yield from _values_below(path, below)
 
 
 def _children(value: JSON) -> Iterable[JSON]:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, JSON]", value).values()
-    return cast("list[JSON]", value) if isinstance(value, list | tuple) else ()
+    if isinstance(value, list | tuple):
+        return cast("list[JSON]", value)
+    return cast("Mapping[str, JSON]", value).values() if isinstance(value, Mapping) else ()
 
 
 def folded(text: str) -> str:
     """A text as it is compared where a difference must not help: Unicode form, case, IDNA spelling and what is not seen
     are removed.
 
-    Raises ValidationError for more marks on one letter than can be put in order in linear time.
+    Raises ValidationError for more marks on one letter than can be put in order in linear time, and for more labels of
+    punycode than `MOST_LABELS`.
     """
-    # What is long is not met again, and would stay.
-    return _folded_once(text) if len(text) > LONGEST_KEPT else _folded(text)
+    found = _folded(text)
+    if isinstance(found, ValidationError):
+        raise ValidationError(str(found))
+    return found
 
 
-def _folded_once(text: str) -> str:
+def _folded_once(text: str) -> str | ValidationError:
     lowered = text.lower()
     if text.isascii() and "xn--" not in lowered:
         return lowered
+    try:
+        return _without_spellings(text)
+    except ValidationError as problem:
+        return problem
+
+
+def _without_spellings(text: str) -> str:
     plain = _in_one_form(text).replace("\u3002", ".")
+    if plain.count("xn--") > MOST_LABELS:
+        raise ValidationError(f"expected at most {MOST_LABELS:,} labels of punycode in one text")
     return _in_one_form(_PUNYCODE.sub(_spelled_out, plain))
 
 
@@ -202,7 +219,7 @@ def _in_one_form(text: str) -> str:
     return _IGNORED.sub("", normalize("NFKC", seen).casefold())
 
 
-_folded = lru_cache(maxsize=10_000)(_folded_once)
+_folded = Kept(_folded_once)
 
 
 def _spelled_out(label: re.Match[str]) -> str:
@@ -213,11 +230,7 @@ def _spelled_out(label: re.Match[str]) -> str:
 
 
 def _is_foldable(text: str) -> bool:
-    try:
-        folded(text)
-    except ValidationError:
-        return False
-    return True
+    return not isinstance(_folded(text), ValidationError)
 
 
 def _require_comparable(condition: Condition) -> None:
@@ -304,13 +317,16 @@ def address_in(value: str) -> str | None:
     """The address of `Bob <bob@example.com>`. None for several, and for what parsers read differently."""
     name, bracket, rest = value.strip().partition("<")
     bare = rest.removesuffix(">").strip() if bracket else name.strip()
-    is_odd = (bracket and not rest.endswith(">")) or any(letter in "@,;:\\" for letter in name if bracket)
-    return None if is_odd or _has_odd_letters(bare) or folded(bare).count("@") != 1 else bare
+    is_odd = (bracket and not rest.endswith(">")) or any(letter in name for letter in "@,;:\\" if bracket)
+    if is_odd or len(bare) > LONGEST_NAME or _has_odd_letters(bare):
+        return None
+    return bare if folded(bare).count("@") == 1 else None
 
 
 def _has_odd_letters(name: str) -> bool:
     """Letters that end a name for some readers, also where folding makes them of others."""
-    return any(letter in ' ,;:<>()[]"\\/?#%' or not letter.isprintable() for letter in (*name, *folded(name)))
+    both = name + folded(name)
+    return _ODD.search(both) is not None or not both.isprintable()
 
 
 def _plain_path(text: str) -> str:
@@ -340,7 +356,7 @@ def _host(value: str) -> str | None:
         host, colon, port = authority.partition(":")
         # The beginning of a URL in another way to write it: `https:example.com`.
         is_port = bool(is_url or not colon or port)
-        is_odd = _has_odd_letters(host) or "@" in folded(host)
+        is_odd = len(host) > LONGEST_NAME or _has_odd_letters(host) or "@" in folded(host)
     if not host or is_odd or not is_port or (port and not (port.isascii() and port.isdigit())):
         return None
     return host if _plain_host(folded(host)) else None

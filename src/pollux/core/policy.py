@@ -20,10 +20,11 @@ from itertools import chain, groupby, pairwise
 from typing import Final, Literal, cast
 
 from pollux.core.canonical import canonical
-from pollux.core.conditions import LONGEST_KEPT, Condition, Match, address_in, folded
+from pollux.core.conditions import Condition, Match, address_in, folded
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
+from pollux.core.kept import Kept
 from pollux.core.messages import JSON
 from pollux.core.page import PAGE
 from pollux.core.tools import ToolSpec
@@ -396,7 +397,7 @@ def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
     if _fits(subject, patterns):
         return True
     known, is_about_addresses = _folded(patterns)
-    found = _spelled(subject) if len(subject) <= LONGEST_KEPT else _spelled.__wrapped__(subject)
+    found = _spelled(subject)
     if found is None or (is_about_addresses and not found.is_clear):
         return True
     for each in found.spellings:  # noqa: SIM110  A generator costs more than the comparison.
@@ -413,8 +414,7 @@ class _Spelled:
     is_clear: bool = True
 
 
-@lru_cache(maxsize=10_000)
-def _spelled(subject: str) -> _Spelled | None:
+def _spelled_once(subject: str) -> _Spelled | None:
     """Folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
     try:
         plain = folded(subject)
@@ -427,6 +427,9 @@ def _spelled(subject: str) -> _Spelled | None:
     around = [word.split("@") for word in _BETWEEN.split(plain) if "@" in word]
     inside = [f"{name}@{host.rstrip('.')}" for parts in around for name, host in pairwise(parts) if name and host]
     return _Spelled(tuple(dict.fromkeys((plain, *inside))), is_clear)
+
+
+_spelled = Kept(_spelled_once)
 
 
 @lru_cache(maxsize=1_000)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from pollux.core.canonical import canonical, normal
+from pollux.core.canonical import canonical, finite, normal
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.messages import JSON, Blob, Message, Native, Part, Role, Text, Thought, ToolCall, ToolResult
 from pollux.page import parts as gemini
@@ -160,12 +160,15 @@ def _written(message: Message) -> Wire:
     return {"role": role, "parts": _legible(plain["parts"], 0), "exact": exact}
 
 
+_content = msgspec.json.Decoder(_Content, float_hook=finite)
+
+
 def _native(message: Message) -> Wire | None:
     """The service's own turn, with the ids that it lacks and the page needs."""
     if message.native is None or message.native.provider != _NATIVE:
         return None
     try:
-        given = msgspec.json.decode(message.native.body, type=_Content).parts
+        given = _content.decode(message.native.body).parts
     except ValueError:
         return None
     calls = iter(message.calls)

@@ -4,6 +4,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from pollux.core.canonical import finite
 from pollux.core.messages import JSON
 from pollux.providers.encoding import to_json
 from pollux.providers.unreadable import UNREADABLE
@@ -26,6 +27,9 @@ class Delta(msgspec.Struct):
     stop_details: dict[str, Any] | None = None
 
 
+_fields = msgspec.json.Decoder(dict[str, Any], float_hook=finite)
+
+
 class Block:
     """A block being put together. Fields nobody knows are kept: the service wants its blocks back as they were."""
 
@@ -33,7 +37,7 @@ class Block:
 
     def __init__(self, raw: msgspec.Raw) -> None:
         self._raw: msgspec.Raw | None = raw
-        self._fields = msgspec.json.decode(raw, type=dict[str, Any])
+        self._fields = _fields.decode(raw)
         self._text = [self._word("thinking" if self.type == "thinking" else "text")]
         self._signature = [self._word("signature")]
         self._input: list[str] = []
@@ -67,7 +71,7 @@ class Block:
             given = self._fields.get("input")
             return cast("dict[str, JSON]", given) if isinstance(given, dict) else None
         try:
-            return msgspec.json.decode("".join(self._input), type=dict[str, Any])
+            return _fields.decode("".join(self._input))
         except UNREADABLE:
             return None
 

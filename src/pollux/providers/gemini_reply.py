@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
+from pollux.core.canonical import finite
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
 from pollux.core.hosted import WEB
@@ -326,4 +327,4 @@ def _count(fields: Mapping[str, Any], camel: str, snake: str) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-_decoder = msgspec.json.Decoder(_Chunk)
+_decoder = msgspec.json.Decoder(_Chunk, float_hook=finite)

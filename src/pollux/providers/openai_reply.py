@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from pollux.core.canonical import finite
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
 from pollux.core.hosted import WEB
@@ -231,7 +232,7 @@ def _appended(before: JSON, value: JSON) -> JSON:
 
 def _object(text: str) -> dict[str, JSON] | None:
     try:
-        return msgspec.json.decode(text or "{}", type=dict[str, Any])
+        return _args.decode(text or "{}")
     except UNREADABLE:
         return None
 
@@ -241,4 +242,5 @@ def _count(fields: JSON, name: str) -> int:
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
-_decoder = msgspec.json.Decoder(_Chunk)
+_decoder = msgspec.json.Decoder(_Chunk, float_hook=finite)
+_args = msgspec.json.Decoder(dict[str, Any], float_hook=finite)

@@ -14,6 +14,7 @@ from typing import Any, cast, get_type_hints
 
 import msgspec
 
+from pollux.core.canonical import finite
 from pollux.core.errors import NotFound, StoreError, TooNew, ValidationError
 from pollux.core.events import EVENT_TYPES, Event
 from pollux.core.messages import Message
@@ -115,7 +116,7 @@ def decode(kind: str, version: int, facts: str, contents: Mapping[str, bytes]) -
             version=max(version, VERSION + 1),
         )
     try:
-        return _decoder(kind)(msgspec.json.decode(facts), contents)
+        return _decoder(kind)(_read.decode(facts), contents)
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"expected a stored {kind}, found something else ({type(problem).__name__})") from problem
 
@@ -144,7 +145,7 @@ def from_json(hint: Any, body: bytes | str) -> Any:
     """A value of one of our shapes. Raises StoreError where the text does not fit, TooNew where it says too much."""
     read = reader(hint)
     try:
-        value = msgspec.json.decode(body)
+        value = _read.decode(body)
         return value if read is None else read(value)
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"expected a stored {hint}, found something else ({type(problem).__name__})") from problem
@@ -177,6 +178,9 @@ def _news_of(cls: type[Any]) -> tuple[tuple[Callable[[Any], object], object], ..
     return None if news is None else tuple((attrgetter(name), default) for name, default in news)
 
 
+_read = msgspec.json.Decoder(float_hook=finite)
+
+
 @cache
 def _decoder(kind: str) -> Decode:
     cls = EVENTS[kind]
@@ -200,7 +204,7 @@ def _resolved(value: Any, contents: Mapping[str, bytes]) -> Any:
         body = contents.get(cast("dict[str, str]", value)["$"])
         if body is None:
             raise Erased("expected the content of an event, but it was erased")
-        return msgspec.json.decode(body)
+        return _read.decode(body)
     if isinstance(value, list):
         return [_resolved(item, contents) for item in cast("list[Any]", value)]
     return value

@@ -1,0 +1,31 @@
+"""Answers about texts, kept while they may be asked for again: one decision compares a text with many rules."""
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+MOST_KEPT: Final = 1 << 20
+"""Characters of all texts together: as many as one call may have. Then all of them are forgotten."""
+OVERHEAD: Final = 64
+"""What keeping a text costs beside its characters."""
+
+
+class Kept(Generic[T]):
+    """A function of a text that remembers. From several threads it may work something out twice, and no more."""
+
+    def __init__(self, work: Callable[[str], T]) -> None:
+        self._work = work
+        self._found: dict[str, tuple[T]] = {}
+        self._size = 0
+
+    def __call__(self, text: str) -> T:
+        known = self._found.get(text)
+        if known is None:
+            known = (self._work(text),)
+            self._size += len(text) + OVERHEAD
+            if self._size > MOST_KEPT:
+                self._found.clear()
+                self._size = len(text) + OVERHEAD
+            self._found[text] = known
+        return known[0]
