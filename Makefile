@@ -133,7 +133,7 @@ interop: $(READY) $(STATIC) ## Real peers from public registries
 soak: $(READY) ## The large version of every promise; takes long
 	@scripts/system-packages strace bwrap=bubblewrap
 	POLLUX_HYPOTHESIS_PROFILE=soak $(BIN)/pytest tests/core -q -n 2
-	for suite in core paths commands; do $(BIN)/python scripts/mutation.py $$suite; done
+	for suite in core paths commands seal; do $(BIN)/python scripts/mutation.py $$suite; done
 	@scripts/run-marked soak
 	POLLUX_TEST_ORDER=$${POLLUX_TEST_ORDER:-$$RANDOM} scripts/run-marked "not slow and not soak and not interop" -n 3
 

@@ -40,7 +40,7 @@ class Suite(NamedTuple):
 FILES = "tests/tools/files"
 SHELL = "tests/tools/shell"
 SUITES = {
-    "core": Suite("pollux.core", ("machine", "turns", "actions", "policy", "canonical"), ("tests/core",)),
+    "core": Suite("pollux.core", ("machine", "turns", "actions", "policy", "conditions", "canonical"), ("tests/core",)),
     # Quick tests must notice: those that race, or start processes, would run for every survivor.
     "paths": Suite(
         "pollux.tools.files",
@@ -56,6 +56,8 @@ SUITES = {
         ("words", "parse", "judge", "launchers", "filters"),
         tuple(f"{SHELL}/test_{name}.py" for name in ("words", "parse", "judge", "launchers", "filters", "bypasses")),
     ),
+    # Who may go on with which conversation.
+    "seal": Suite("pollux.page", ("seal",), ("tests/page/test_seal.py", "-m", "not slow and not soak")),
 }
 LEAST = 85.0
 BROKEN = 3
@@ -124,6 +126,11 @@ class Hunt:
 
     def _observe(self, item: pytest.Item) -> None:
         seen: set[CodeType] = set()
+        # What another test has asked for already would be answered without the function.
+        for module in self.suite.modules:
+            for value in list(vars(sys.modules[f"{self.suite.package}.{module}"]).values()):
+                if not isinstance(value, type) and hasattr(value, "cache_clear"):
+                    value.cache_clear()
         began = time.monotonic()
         sys.setprofile(lambda frame, _event, _arg: seen.add(frame.f_code))
         try:
@@ -306,6 +313,8 @@ def graft(suite: Suite, module: str, code: CodeType) -> None:
 def _transplant(old: Any, new: Any) -> None:
     if isinstance(new, property):
         old, new = old.fget, new.fget
+    if isinstance(new, classmethod | staticmethod):
+        old, new = old.__func__, new.__func__
     if isinstance(new, FunctionType) and hasattr(new, "__wrapped__"):
         old, new = old.__wrapped__, new.__wrapped__
     if hasattr(old, "cache_clear"):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pollux.core.canonical import MOST_MARKS
 from pollux.core.conditions import LONGEST, LONGEST_NAME, MOST_LABELS, MOST_VALUES, Condition, condition_of, folded
 from pollux.core.errors import ValidationError
 
@@ -20,6 +21,8 @@ def answer(path: str, operator: Any, value: Any, args: dict[str, Any]) -> str:
     return {(True, True): "holds", (False, False): "not", (False, True): "undecided"}[allows, denies]
 
 
+MARKED = "a" + "\u0301\u200b" * (MOST_MARKS + 1)
+"""It cannot be brought into one form."""
 TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "equals", "x", {"a": "x"}, "holds"),
     ("a", "equals", "é", {"a": "e\u0301"}, "holds"),
@@ -70,11 +73,15 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "above", 10, {"a": 10}, "not"),
     ("a", "at_least", 10, {"a": 10}, "holds"),
     ("a", "below", 10, {"a": 9.5}, "holds"),
+    ("a", "below", 10, {"a": 10}, "not"),
+    ("a", "at_most", 10, {"a": 10}, "holds"),
     ("a", "at_most", 10, {"a": 11}, "not"),
     ("a", "above", 10, {"a": "11"}, "undecided"),
     ("a", "above", 10, {"a": True}, "undecided"),
     ("a", "prefix", "src/", {"a": "src/x"}, "holds"),
     ("a", "prefix", "src/", {"a": "lib/x"}, "not"),
+    ("a", "prefix", "a.b", {"a": "axb"}, "not"),
+    ("a", "prefix", "b", {"a": "ab"}, "not"),
     ("a", "glob", "*.md", {"a": "x.md"}, "holds"),
     ("a", "glob", "*.md", {"a": 3}, "undecided"),
     ("a", "glob", "*", {"a": "x" * (LONGEST + 1)}, "undecided"),
@@ -115,6 +122,17 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "host", "example.com", {"a": "https://%65xample.com/"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://exam\u00adple.com/"}, "undecided"),
     ("a", "host", "example.com", {"a": "https://example.com:8o/"}, "undecided"),
+    ("a", "host", "example.com", {"a": "https://example.com:８０/"}, "undecided"),
+    ("a", "host", "example.com", {"a": "https://example.com:/x"}, "holds"),
+    ("a", "host", "::1", {"a": "http://[::1]:x0/"}, "undecided"),
+    ("a", "host", "[ab]", {"a": "https://a/"}, "holds"),
+    ("a", "host", "*.de", {"a": "https://xn--strae-oqa.de/"}, "undecided"),
+    ("a", "host", "*.de", {"a": "https://xn---tda.de/"}, "undecided"),
+    ("a", "host", "*", {"a": MARKED}, "undecided"),
+    ("a", "address", "*", {"a": MARKED}, "undecided"),
+    ("a", "file", "*", {"a": MARKED}, "undecided"),
+    ("a", "equals", True, {"a": 1}, "undecided"),
+    ("a", "equals", 1, {"a": True}, "undecided"),
     ("a", "host", "example.com", {"a": "https://ｅxample。com/"}, "undecided"),
     ("a", "host", "bücher.example", {"a": "https://XN--BCHER-KVA.example/"}, "holds"),
     ("a", "host", "exa\u034fmple.com", {"a": "https://example.com/"}, "holds"),
@@ -150,6 +168,7 @@ TABLE: list[tuple[str, str, Any, dict[str, Any], str]] = [
     ("a", "file", "/etc/*", {"a": "/et\u034fc/x"}, "undecided"),
     ("a", "file", "/srv/*", {"a": "//srv/../srv//b"}, "holds"),
     ("a", "file", ".", {"a": "a/.."}, "holds"),
+    ("a", "file", "/etc/*", {"a": "/../etc/passwd"}, "holds"),
     ("a", "matches", "^[a-c]+$", {"a": "abc"}, "holds"),
     ("a", "matches", "^[a-c]+$", {"a": "abcd"}, "not"),
 ]
@@ -209,6 +228,13 @@ def test_an_operator_that_does_not_exist_is_refused():
 )
 def test_folding_removes_case_width_and_idna_spelling(text: str, plain: str):
     assert folded(text) == plain
+
+
+@pytest.mark.parametrize("mark", ["\u0301", "\u0301\u200b"])
+def test_a_text_with_very_many_marks_on_one_letter_cannot_be_brought_into_one_form(mark: str):
+    assert folded("a" + mark * MOST_MARKS)
+    with pytest.raises(ValidationError, match="at most 100 combining marks"):
+        folded("a" + mark * (MOST_MARKS + 1))
 
 
 def test_a_text_with_very_many_labels_of_punycode_cannot_be_brought_into_one_form():

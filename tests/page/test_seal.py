@@ -23,6 +23,7 @@ from pollux.page.seal import SECONDS, Holder, Opened, Seal, opened, sealed
 
 SEAL = Seal(run_id=RunId("run_1"), tools_hash="abc", pending=("c1", "c2"))
 HELLO = write([user("Hello")])
+BOUND: dict[str, Any] = {"holder": HOLDER, "keys": (KEY,), "now": NOW}
 
 
 def brought(history: Any, *, holder: Holder = HOLDER, keys: tuple[bytes, ...] = (KEY,), now: float = NOW) -> Opened:
@@ -35,14 +36,15 @@ def requested(history: Any) -> Opened:
 
 
 def given_out(**more: Any) -> History:
-    return sealed(HELLO, SEAL, holder=HOLDER, keys=(KEY,), now=NOW) if not more else sealed(HELLO, SEAL, **more)
+    # A copy: some tests change what they were given.
+    return sealed(deepcopy(HELLO), SEAL, **more or BOUND)
 
 
 def test_what_was_sealed_opens_and_says_what_travelled_with_it():
     found = brought(given_out())
     assert found.messages == (user("Hello"),)
     assert (found.run_id, found.pending, found.seal) == ("run_1", ("c1", "c2"), SEAL)
-    assert found.expires_at == int(NOW) + SECONDS
+    assert found.expires_at == int(NOW) + SECONDS == int(NOW) + 24 * 3600
 
 
 def test_the_seal_stands_on_the_last_message_beside_what_travels():
@@ -55,6 +57,14 @@ def test_the_seal_stands_on_the_last_message_beside_what_travels():
         "pending": ["c1", "c2"],
     }
     assert last["role"] == "user" and last["parts"] == [{"text": "Hello"}]
+
+
+def test_it_is_sealed_with_the_first_key_and_opens_with_any():
+    keys = (b"n" * 32, KEY)
+    history = given_out(holder=HOLDER, keys=keys, now=NOW)
+    assert brought(history, keys=keys[:1]).messages and brought(history, keys=keys[::-1]).messages
+    with pytest.raises(ValidationError, match="not known here any more"):
+        brought(history)
 
 
 def test_an_empty_history_is_a_new_conversation():
@@ -79,7 +89,7 @@ def test_after_a_day_it_has_expired_and_says_so_only_to_whom_it_was_given():
     history = given_out()
     assert brought(history, now=NOW + SECONDS - 1).messages
     with pytest.raises(Misfit, match="older than 24 hours") as problem:
-        brought(history, now=NOW + SECONDS)
+        brought(history, now=int(NOW) + SECONDS)
     assert problem.value.code == "history_expired"
     with pytest.raises(ValidationError):
         brought(history, holder=Holder(visitor="bob", origin="", profile=""), now=NOW + SECONDS)
@@ -169,7 +179,8 @@ def test_an_earlier_history_is_still_what_it_was():
 
 
 def test_what_is_sealed_already_or_empty_is_not_sealed():
-    for history, said in (([], "at least one message"), (given_out(), "without a seal")):
+    some = [[{**HELLO[0], name: "x"}] for name in ("seal", "runId", "tools", "pending")]
+    for history, said in (([], "at least one message"), *((each, "without a seal") for each in (given_out(), *some))):
         with pytest.raises(ValidationError, match=said):
             sealed(history, SEAL, holder=HOLDER, keys=(KEY,), now=NOW)
 
@@ -184,6 +195,22 @@ def test_ids_that_would_not_open_again_are_not_sealed():
 def test_what_another_version_sealed_and_this_one_cannot_read_is_refused(message: Any):
     with pytest.raises(ValidationError, match="message 0 of the history") as problem:
         brought(sealed([message], SEAL, holder=HOLDER, keys=(KEY,), now=NOW))
+    assert problem.value.code == "history_invalid"
+
+
+@pytest.mark.parametrize("other", [{"run_id": 1}, {"tools_hash": None}])
+def test_what_travels_with_a_seal_in_another_shape_is_refused(other: dict[str, Any]):
+    shape: dict[str, Any] = {"run_id": "run_1", "tools_hash": "abc", **other}
+    with pytest.raises(ValidationError, match="what travels with its seal") as problem:
+        brought(sealed(HELLO, Seal(**shape), **BOUND))
+    assert problem.value.code == "history_invalid"
+
+
+def test_what_has_no_canonical_form_is_refused():
+    history = given_out()
+    history[0]["parts"][0]["number"] = 2**60
+    with pytest.raises(ValidationError, match=r"within 2\^53") as problem:
+        brought(history)
     assert problem.value.code == "history_invalid"
 
 

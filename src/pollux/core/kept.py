@@ -19,13 +19,18 @@ class Kept(Generic[T]):
         self._found: dict[str, tuple[T]] = {}
         self._size = 0
 
+    def cache_clear(self) -> None:
+        """As a function has it that `lru_cache` remembers for."""
+        self._found.clear()
+        self._size = 0
+
     def __call__(self, text: str) -> T:
         known = self._found.get(text)
         if known is None:
             known = (self._work(text),)
             self._size += len(text) + OVERHEAD
             if self._size > MOST_KEPT:
-                self._found.clear()
+                self.cache_clear()
                 self._size = len(text) + OVERHEAD
             self._found[text] = known
         return known[0]
