@@ -155,9 +155,8 @@ def _make_old(path: Path) -> None:
     db.execute("DROP TABLE secrets")
     db.execute("DROP TABLE sessions")
     unnumber(db)
-    db.execute("DROP INDEX runs_by_age")
     db.execute("ALTER TABLE threads DROP COLUMN sources")
-    for column in ("tokens", *GLANCE, "told"):
+    for column in {"tokens", *GLANCE, "told"} - {"budget"}:
         db.execute(f"ALTER TABLE runs DROP COLUMN {column}")
     for column in ("document", "definition", "by"):
         db.execute(f"ALTER TABLE grants DROP COLUMN {column}")
@@ -166,7 +165,9 @@ def _make_old(path: Path) -> None:
 
 
 def unnumber(db: sqlite3.Connection) -> None:
-    """As it was before rows were numbered for lists."""
+    """As it was before rows were numbered for lists, and told what they may spend."""
+    db.execute("DROP INDEX runs_by_age")
+    db.execute("ALTER TABLE runs DROP COLUMN budget")
     for name in ("threads_are_numbered", "threads_move_up", "runs_are_numbered", "approvals_are_numbered"):
         db.execute(f"DROP TRIGGER {name}")
     for name in ("threads_of_user", "approvals_of_user", "runs_of_thread", "runs_in_order"):

@@ -5,9 +5,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from pollux.core.canonical import finite
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
+from pollux.wire.floats import finite
 
 Id = int | str | None
 

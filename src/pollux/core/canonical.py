@@ -244,17 +244,6 @@ def _number(value: float) -> str:
     return ("-" if value < 0 else "") + _layout(digits, exponent)
 
 
-def finite(written: str) -> float:
-    """A number as it is written, for decoders of JSON: msgspec's own reading of `1.5e300` takes fifty times as long.
-
-    Raises ValueError for one that is too large.
-    """
-    number = float(written)
-    if math.isinf(number):
-        raise ValueError("the number is too large")
-    return number
-
-
 def _layout(digits: str, exponent: int) -> str:
     """ECMAScript's Number::toString for 0.DIGITS × 10^exponent, of an integer or a number below one."""
     count = len(digits)

@@ -14,11 +14,12 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from pollux.core.canonical import canonical, finite, normal
+from pollux.core.canonical import canonical, normal
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.messages import JSON, Blob, Message, Native, Part, Role, Text, Thought, ToolCall, ToolResult
 from pollux.page import parts as gemini
 from pollux.wire.codec import decode_message, to_json
+from pollux.wire.floats import finite
 
 MOST_MESSAGES: Final = 400
 LARGEST: Final = 512 << 10

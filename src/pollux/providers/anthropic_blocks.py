@@ -4,10 +4,10 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from pollux.core.canonical import finite
 from pollux.core.messages import JSON
 from pollux.providers.encoding import to_json
 from pollux.providers.unreadable import UNREADABLE
+from pollux.wire.floats import finite
 
 THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 _SAID: Final = THOUGHTS | {"text", "tool_use"}

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import msgspec
 
-from pollux.core.canonical import finite
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
 from pollux.core.hosted import WEB
@@ -20,6 +19,7 @@ from pollux.providers.encoding import mint_call_id, to_json
 from pollux.providers.gemini_partial import PIECEMEAL, PartialCall
 from pollux.providers.gemini_request import NAME
 from pollux.providers.unreadable import UNREADABLE
+from pollux.wire.floats import finite
 
 _BLOCKED = {
     "SAFETY",

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import msgspec
 
-from pollux.core.canonical import finite
 from pollux.core.errors import ModelError
 from pollux.core.events import Stop
 from pollux.core.hosted import WEB
@@ -18,6 +17,7 @@ from pollux.providers.encoding import mint_call_id, to_json
 from pollux.providers.openai_calls import CallPieces
 from pollux.providers.openai_request import NAME
 from pollux.providers.unreadable import UNREADABLE
+from pollux.wire.floats import finite
 
 _THOUGHTS = ("reasoning_content", "reasoning")
 _FOLDED = {"role", "content", "tool_calls", "function_call", "refusal"}

@@ -14,11 +14,11 @@ from typing import Any, cast, get_type_hints
 
 import msgspec
 
-from pollux.core.canonical import finite
 from pollux.core.errors import NotFound, StoreError, TooNew, ValidationError
 from pollux.core.events import EVENT_TYPES, Event
 from pollux.core.messages import Message
 from pollux.core.thread import THREAD_EVENT_TYPES, ThreadEvent
+from pollux.wire.floats import finite
 from pollux.wire.shapes import reader
 from pollux.wire.versions import FIRST, VERSION, Versions
 
