@@ -15,7 +15,7 @@ from pollux.asgi.endpoint import Call
 from pollux.asgi.follow import KINDS
 from pollux.asgi.ndjson import NDJSON, SSE, Lines
 from pollux.core.errors import PolluxError, ValidationError, public_text
-from pollux.core.events import HistoryCompressed, ModelReplied
+from pollux.core.events import ActionHandedOver, HistoryCompressed, ModelReplied
 from pollux.core.ids import RunId
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
@@ -37,8 +37,10 @@ async def events(runtime: Runtime, call: Call) -> Lines:
     return Lines(_lines(runtime.engine, items, run), media_type=NDJSON)
 
 
-def line_of(item: Item, run: Run) -> dict[str, Any]:
-    """An item as it is told: a fact with its number, what a call of the model cost, or text on its way."""
+def line_of(item: Item, run: Run, child: str = "") -> dict[str, Any]:
+    """An item as it is told: a fact with its number, and what a call of the model cost or which run goes on with an
+    action; or text on its way.
+    """
     match item:
         case Recorded(seq=seq, event=event):
             facts: dict[str, Any] = msgspec.to_builtins(event)
@@ -51,6 +53,8 @@ def line_of(item: Item, run: Run) -> dict[str, Any]:
             line: dict[str, Any] = {"type": type(event).__name__, "seq": seq, "data": facts}
             if isinstance(event, ModelReplied | HistoryCompressed):
                 line["cost"] = cost_of(run.model, event.usage, at=run.created_at)
+            elif isinstance(event, ActionHandedOver):
+                line["childRunId"] = child
             return line
         case Delta():
             return {"type": KINDS[item.kind], "delta": item.text, "turn": item.turn, "offset": item.offset}
@@ -58,6 +62,14 @@ def line_of(item: Item, run: Run) -> dict[str, Any]:
             return {"type": "tool_output", "actionId": item.action_id, "stream": item.stream, "text": item.text}
         case _:
             return {"type": "turn_restarted", "turn": item.turn}
+
+
+async def _line(engine: Engine, item: Item, run: Run) -> dict[str, Any]:
+    match item:
+        case Recorded(event=ActionHandedOver(action_id=action_id)):
+            return line_of(item, run, await engine.queries.child_of(action_id))
+        case _:
+            return line_of(item, run)
 
 
 def _without_bytes(parts: list[dict[str, Any]]) -> None:
@@ -82,7 +94,7 @@ async def _lines(engine: Engine, items: AsyncGenerator[Item], run: Run) -> Async
     async with aclosing(items):
         try:
             async for item in items:
-                yield encoded(line_of(item, run)) + b"\n"
+                yield encoded(await _line(engine, item, run)) + b"\n"
         except PolluxError as problem:
             yield encoded(_last_word(as_it_is(engine, problem))) + b"\n"
 
@@ -94,7 +106,7 @@ async def _sent(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncG
                 if item is None:
                     yield b":\n\n"
                     continue
-                line = line_of(item, run)
+                line = await _line(engine, item, run)
                 number = f"id: {line['seq']}\n" if "seq" in line else ""
                 yield f"{number}event: {line['type']}\ndata: ".encode() + encoded(line) + b"\n\n"
         except PolluxError as problem:

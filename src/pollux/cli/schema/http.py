@@ -22,6 +22,8 @@ SAID: Final = (Message, Compressed)
 EVERY_LINE: Final = tuple(dict.fromkeys((*RUN_LINES, *JOURNAL_LINES, *PAGE_LINES, *RUNBOOK_LINES)))
 PRICED: Final = ("ModelReplied", "HistoryCompressed")
 """Events of calls of the model: their lines tell what each cost."""
+HANDED_OVER: Final = "ActionHandedOver"
+"""Its line tells which run goes on with the action."""
 LINE_NAMES: Final = frozenset(line.__name__ for line in EVERY_LINE)
 
 
@@ -63,6 +65,8 @@ def _told(name: str) -> Schema:
     members: Schema = {"type": {"const": name}, "seq": {"type": "integer", "minimum": 1}, "data": ref(name)}
     if name in PRICED:
         members["cost"] = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    if name == HANDED_OVER:
+        members["childRunId"] = {"type": "string"}
     return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
 
 

@@ -1,6 +1,5 @@
 import type { Action, JournalLine } from "@pollux/protocol";
 import { describe, expect, it } from "vitest";
-import { childOf } from "../src/pages/runs/child";
 import { documentName, openingOf } from "../src/pages/runs/document";
 import { type Fact, MOST_FACTS, Reader } from "../src/pages/runs/journal";
 import { segments, totals } from "../src/pages/runs/spans";
@@ -54,6 +53,17 @@ const DECIDED: [string, object] = ["ActionDecided", { epoch: 1, action: ACTION, 
 const titles = (facts: readonly Fact[]) => storyOf(facts).entries.map(({ title }) => title);
 
 describe("the story of a run", () => {
+  it("leads to the run that works on an action", () => {
+    const fact = {
+      type: "ActionHandedOver",
+      seq: 1,
+      data: { action_id: "act_1", at: 2 },
+      childRunId: "run_2",
+    };
+    const [entry] = storyOf([fact as unknown as Fact]).entries;
+    expect(entry?.links).toEqual([{ label: "The run that works on it", href: "#/runs/run_2" }]);
+  });
+
   it("tells how long the model, the person and the tool took", () => {
     const story = storyOf(
       journal(
@@ -175,10 +185,6 @@ describe("the reader of a journal", () => {
     expect(facts.length + leftOut).toBe(3 * MOST_FACTS);
     expect([facts[0]?.seq, facts.at(-1)?.seq]).toEqual([1, 3 * MOST_FACTS]);
   });
-});
-
-it("finds the run of an action by the action's id", async () => {
-  expect(await childOf("act_1")).toBe("run_901326644743bcd57f4cc5ff");
 });
 
 describe("a document as a prompt", () => {

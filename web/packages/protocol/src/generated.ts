@@ -78,6 +78,7 @@ export type JournalLine =
       type: "ActionHandedOver";
       seq: number;
       data: ActionHandedOver;
+      childRunId: string;
     }
   | {
       type: "ActionCompleted";

@@ -33,6 +33,4 @@ export interface Entry {
   readonly facts?: readonly (readonly [name: string, value: string])[];
   readonly folds?: readonly Fold[];
   readonly links?: readonly Link[];
-  /** The run that works on this action, to be found by it. */
-  readonly childOf?: string;
 }

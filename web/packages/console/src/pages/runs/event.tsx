@@ -1,14 +1,12 @@
 /** One event on the line of time. */
 
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { count, money } from "../../parts/amounts";
 import { Arguments, JsonView, Pre } from "../../parts/arguments";
 import { Facts } from "../../parts/facts";
 import { Icon } from "../../parts/icon";
 import { span } from "../../parts/moment";
-import { linkTo } from "../../place";
-import { childOf } from "./child";
 import type { Entry, Fold } from "./entry";
 
 /** Longer than this, it waits behind a word. */
@@ -38,14 +36,13 @@ export function Event({ entry, began }: { entry: Entry; began: number }): VNode 
         {all.map((fold) => (
           <Folded key={fold.label} fold={fold} />
         ))}
-        {(links.length > 0 || entry.childOf) && (
+        {links.length > 0 && (
           <p class="row">
             {links.map(({ label, href }) => (
               <a key={href} href={href}>
                 {label}
               </a>
             ))}
-            {entry.childOf && <ChildLink actionId={entry.childOf} />}
           </p>
         )}
       </div>
@@ -97,18 +94,4 @@ function Within({ fold }: { fold: Fold }): VNode {
   const text = String(fold.value);
   const shown = text.length > LONGEST_FOLD ? `${text.slice(0, LONGEST_FOLD)}\n… and more` : text;
   return <Pre text={shown} label={fold.label} />;
-}
-
-function ChildLink({ actionId }: { actionId: string }): VNode | null {
-  const [runId, setRunId] = useState("");
-  useEffect(() => {
-    let isGone = false;
-    void childOf(actionId).then((id) => {
-      if (!isGone) setRunId(id);
-    });
-    return () => {
-      isGone = true;
-    };
-  }, [actionId]);
-  return runId ? <a href={linkTo("runs", runId)}>The run that works on it</a> : null;
 }

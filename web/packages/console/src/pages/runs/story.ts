@@ -135,7 +135,8 @@ class Teller {
       }
       case "ActionHandedOver": {
         const title = `${this.#tool(fact.data.action_id)} goes on in a run of its own`;
-        return { icon: "right", tone: "plain", title, childOf: fact.data.action_id };
+        const links = [{ label: "The run that works on it", href: linkTo("runs", fact.childRunId) }];
+        return { icon: "right", tone: "plain", title, links };
       }
       case "ActionCompleted": {
         const { action_id: id, result } = fact.data;
