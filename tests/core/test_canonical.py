@@ -133,10 +133,11 @@ def test_a_number_of_another_class_is_written_as_the_number_it_is():
     assert canonical([Size.SMALL, Loud(2.5), Shouted(3)]) == b"[1,2.5,3]"
 
 
-def _nested(depth: int) -> Any:
+def _nested(depth: int, *, innermost: int = 0) -> Any:
+    """Objects and lists in turn; with 1 the innermost is a list."""
     value: Any = 1
     for level in range(depth):
-        value = [value] if level % 2 else {"a": value}
+        value = [value] if (level + innermost) % 2 else {"a": value}
     return value
 
 
@@ -157,6 +158,7 @@ REFUSED: dict[str, Any] = {
     "nothing as a key": {None: 1},
     "keys that collide": {"\u00e9": 1, "e\u0301": 2},
     "too deep": _nested(MAX_DEPTH + 1),
+    "too deep, in a list": _nested(MAX_DEPTH + 1, innermost=1),
     "a depth bomb": _nested(100_000),
     "bytes": b"x",
     "a set": {1},
@@ -178,7 +180,13 @@ def test_a_value_that_cannot_be_normalised_is_refused(case: str):
 
 def test_a_value_may_be_nested_as_deep_as_the_limit():
     assert MAX_DEPTH == 100
-    assert json.loads(canonical(normal(_nested(MAX_DEPTH)))) == _nested(MAX_DEPTH)
+    for innermost in (0, 1):
+        value = _nested(MAX_DEPTH, innermost=innermost)
+        assert json.loads(canonical(normal(value))) == value
+    empty: Any = []
+    for _ in range(MAX_DEPTH):
+        empty = [empty]
+    assert json.loads(canonical(normal(empty))) == empty
 
 
 def test_normal_values_are_plain_lists_and_objects_with_text_in_nfc():

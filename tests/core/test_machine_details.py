@@ -1,6 +1,7 @@
 """Small print of the machine: codes, texts and records that programs and people read, and rare meetings of facts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,13 @@ def test_no_tool_runs_from_an_unfinished_answer_that_has_words_too(stop: Stop):
 
     assert tale.run.status == "failed"
     assert tale.run.actions == ()
+
+
+def test_an_answer_that_the_web_went_into_marks_the_run_before_its_calls_are_decided():
+    read = replace(said("found", call("a")), sources=("web",))
+    run = Tale(sources=("tool:mail",)).claim().reply(read).run
+
+    assert (run.status, run.actions, run.sources) == ("planning", (), ("tool:mail", "web"))
 
 
 UNUSABLE: list[tuple[Stop, int, str]] = [
