@@ -8,7 +8,7 @@ from pollux.core.kept import MOST_KEPT, OVERHEAD, Kept
 def test_a_text_is_worked_out_once_while_there_is_room():
     asked: list[str] = []
     length = Kept[int](lambda text: asked.append(text) or len(text))
-    assert [length("abc"), length("abc"), length("")] == [3, 3, 0]
+    assert [length["abc"], length["abc"], length[""]] == [3, 3, 0]
     assert asked == ["abc", ""]
 
 
@@ -17,15 +17,15 @@ def test_texts_that_together_are_too_long_are_forgotten():
     kept = Kept[str](lambda text: asked.append(text[:1]) or text[:1])
     half = MOST_KEPT // 2 - OVERHEAD
     for letter in "aab":
-        kept(letter * half)
+        assert kept[letter * half] == letter
     assert asked == ["a", "b"]
-    kept("c")
+    assert kept["c"] == "c"
     # All are forgotten but the newest.
     for text in ("c", "a" * half, "b" * half):
-        kept(text)
+        assert kept[text] == text[:1]
     assert asked == ["a", "b", "c", "a", "b"]
     # One that is too long by itself is answered as well, and does not stay long.
-    assert kept("d" * (2 * MOST_KEPT)) == "d"
+    assert kept["d" * (2 * MOST_KEPT)] == "d"
 
 
 def test_nothing_is_remembered_of_a_text_that_cannot_be_worked_out():
@@ -35,4 +35,4 @@ def test_nothing_is_remembered_of_a_text_that_cannot_be_worked_out():
     kept = Kept(fails)
     for _ in range(2):
         with pytest.raises(ValueError, match="a"):
-            kept("a")
+            _ = kept["a"]

@@ -185,7 +185,7 @@ def _key(key: object, known: Mapping[str, JSON]) -> str:
 def _text(value: str) -> str:
     if value.isascii():
         return value
-    return _checked(value) if len(value) < SHORT else _checked_once(value)
+    return _checked(value) if len(value) < SHORT else _checked_once[value]
 
 
 def _checked(value: str) -> str:

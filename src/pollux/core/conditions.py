@@ -189,7 +189,7 @@ def folded(text: str) -> str:
     Raises ValidationError for more marks on one letter than can be put in order in linear time, and for more labels of
     punycode than `MOST_LABELS`.
     """
-    found = _folded(text)
+    found = _folded[text]
     if isinstance(found, ValidationError):
         raise ValidationError(str(found))
     return found
@@ -230,7 +230,7 @@ def _spelled_out(label: re.Match[str]) -> str:
 
 
 def _is_foldable(text: str) -> bool:
-    return not isinstance(_folded(text), ValidationError)
+    return not isinstance(_folded[text], ValidationError)
 
 
 def _require_comparable(condition: Condition) -> None:

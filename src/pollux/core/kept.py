@@ -11,26 +11,27 @@ OVERHEAD: Final = 64
 """What keeping a text costs beside its characters."""
 
 
-class Kept(Generic[T]):
-    """A function of a text that remembers. From several threads it may work something out twice, and no more."""
+class Kept(dict[str, T], Generic[T]):
+    """What a function says of texts, asked for as `kept[text]`. A dictionary, since one that is known costs no call.
+
+    From several threads it may work something out twice, and no more.
+    """
 
     def __init__(self, work: Callable[[str], T]) -> None:
+        super().__init__()
         self._work = work
-        self._found: dict[str, tuple[T]] = {}
         self._size = 0
 
     def cache_clear(self) -> None:
         """As a function has it that `lru_cache` remembers for."""
-        self._found.clear()
+        self.clear()
         self._size = 0
 
-    def __call__(self, text: str) -> T:
-        known = self._found.get(text)
-        if known is None:
-            known = (self._work(text),)
-            self._size += len(text) + OVERHEAD
-            if self._size > MOST_KEPT:
-                self.cache_clear()
-                self._size = len(text) + OVERHEAD
-            self._found[text] = known
-        return known[0]
+    def __missing__(self, text: str) -> T:
+        found = self._work(text)
+        self._size += len(text) + OVERHEAD
+        if self._size > MOST_KEPT:
+            self.cache_clear()
+            self._size = len(text) + OVERHEAD
+        self[text] = found
+        return found

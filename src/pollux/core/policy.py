@@ -326,7 +326,7 @@ def _matches(rule: Rule, request: PolicyRequest, match: Match) -> bool:
         and _fits_facts(rule, facts)
         and (rule.subjects is None or _fits_subjects(rule.decision, rule.subjects, request.subjects))
         and (rule.provenance is None or _fits_sources(allows, rule.provenance, facts.provenance))
-        and all(condition.holds(request.args, allows=allows, match=match) for condition in rule.where)
+        and (not rule.where or all(one.holds(request.args, allows=allows, match=match) for one in rule.where))
         and (rule.args is None or match(rule.args, canonical(request.args).decode()))
     )
 
@@ -335,7 +335,7 @@ def _is_addressed(rule: Rule, *, tool: str, interface: str, profile: str, user: 
     return (
         _is_like(tool, rule.tool)
         and (rule.interface is None or _fits(interface, rule.interface))
-        and not _fits(interface, rule.interface_not)
+        and not (rule.interface_not and _fits(interface, rule.interface_not))
         and _is_like(profile, rule.profile)
         and _is_like(user, rule.user)
     )
@@ -360,7 +360,10 @@ def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[st
     # An allow needs all of the recipients; one bad recipient is enough to ask or deny.
     if mode == "allow":
         return bool(subjects) and all(_is_allowed(subject, patterns) for subject in subjects)
-    return UNANALYSED in subjects or any(_fits_however_spelled(subject, patterns) for subject in subjects)
+    for subject in subjects:  # noqa: SIM110  A generator costs more than the comparison.
+        if subject == UNANALYSED or _fits_however_spelled(subject, patterns):
+            return True
+    return False
 
 
 def _is_allowed(subject: str, patterns: tuple[str, ...]) -> bool:
@@ -397,7 +400,7 @@ def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
     if _fits(subject, patterns):
         return True
     known, is_about_addresses = _folded(patterns)
-    found = _spelled(subject)
+    found = _spelled[subject]
     if found is None or (is_about_addresses and not found.is_clear):
         return True
     for each in found.spellings:  # noqa: SIM110  A generator costs more than the comparison.
