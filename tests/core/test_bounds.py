@@ -48,6 +48,7 @@ def test_what_a_call_may_carry(args: Any, schema: Any):
         ({"a\0": 1}, {}, "a name: expected text without NUL"),
         (MANY, {}, "the arguments are larger than 1,048,576 characters"),
         ({"a": [0] * LARGEST_CALL}, {}, "the arguments are larger"),
+        ({"a": ["x" * 60_000] * 20}, {}, "the arguments are larger"),
         ({"a": [["x" * 1_000] * 40] * 40}, {}, "the arguments are larger"),
     ],
 )

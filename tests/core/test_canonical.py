@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.builders import Tale
 
-from pollux.core.canonical import MAX_DEPTH, canonical, digest, keyed_digest, normal
+from pollux.core.canonical import MAX_DEPTH, canonical, digest, form_of, keyed_digest, normal
 from pollux.core.errors import ValidationError
 from pollux.core.run import Approval, approval_id
 
@@ -196,6 +196,15 @@ def test_normal_values_are_plain_lists_and_objects_with_text_in_nfc():
 
 def test_a_digest_is_the_sha256_of_the_form():
     assert digest({"b": 1, "a": 2}) == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
+
+
+def test_the_form_of_a_digest_is_what_it_was_made_of_whatever_became_of_the_value():
+    args: dict[str, Any] = {"to": ["bob"]}
+    made, form = digest(args), canonical(args)
+    args["to"].append("eve")
+    assert form_of(made, args) == form
+    assert digest("another") != made
+    assert form_of(made, args) == form_of("", args) == canonical(args)
 
 
 def test_a_keyed_digest_depends_on_key_and_form_alone():

@@ -237,6 +237,12 @@ def test_a_text_with_very_many_marks_on_one_letter_cannot_be_brought_into_one_fo
         folded("a" + mark * (MOST_MARKS + 1))
 
 
+def test_folding_a_folded_text_changes_nothing():
+    # Which the letters below the first mark are spared.
+    once = {folded(f"{chr(code)}{chr(other)}") for code in range(0x300) for other in (0x41, 0xDF, 0x132, 0x1C4, code)}
+    assert {text for text in once if folded(text) != text} == set()
+
+
 def test_a_text_with_very_many_labels_of_punycode_cannot_be_brought_into_one_form():
     assert folded("xn--bcher-kva," * MOST_LABELS) == "bücher," * MOST_LABELS
     for _ in range(2):

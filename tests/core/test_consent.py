@@ -13,8 +13,8 @@ from pollux.core.errors import (
     public_text,
 )
 from pollux.core.ids import ApprovalId, GrantId
-from pollux.core.policy import Decision, Scope, asked_again
-from pollux.core.run import Approval
+from pollux.core.policy import Decision, Document, Scope, asked_again
+from pollux.core.run import Approval, evolve
 
 BY_GRANTS = "grant:g1,g2 by ada"
 
@@ -41,6 +41,17 @@ def test_a_scope_that_is_not_offered_is_refused(offered: tuple[Scope, ...], said
     with pytest.raises(ValidationError, match=said) as refused:
         approval(*offered).scope_for("always")
     assert refused.value.code == "no_recipient"
+
+
+def test_what_an_agent_inside_a_document_asks_is_consented_to_for_that_agent():
+    told = Tale().claim().want("mail").hold("mail").run
+    asker = told.actions[0]
+    assert told.consented("tool", asker.id) == told.consented("tool", "") == "tool"
+    inside = evolve(told, document=Document("d"))
+    assert inside.consented("tool", "") == "tool"
+    bound = inside.consented("tool", asker.id)
+    other = evolve(inside, open=(evolve(asker, subjects=("another program",)),))
+    assert len({"tool", bound, inside.consented("other tool", asker.id), other.consented("tool", asker.id)}) == 4
 
 
 def test_an_answer_for_once_leaves_no_grant():

@@ -31,7 +31,9 @@ def make_mail(decorate: Make) -> Any:
     return decorate(Mail)
 
 
-BOTH = pytest.mark.parametrize("decorate", [standard, frozen], ids=["dataclass", "frozen"])
+BOTH = pytest.mark.parametrize(
+    "decorate", [standard, frozen, frozen(slots=False)], ids=["dataclass", "frozen", "frozen, without slots"]
+)
 
 
 @frozen
@@ -75,7 +77,11 @@ def test_a_value_can_neither_be_changed_nor_lose_a_part(decorate: Make) -> None:
         del one.to
     with pytest.raises((FrozenInstanceError, TypeError)):
         one.unheard_of = 1
-    assert not hasattr(one, "__dict__")
+
+
+def test_a_value_has_slots_unless_it_is_to_be_copied_often() -> None:
+    slotted, roomy = (make_mail(decorate)("ann") for decorate in (frozen, frozen(slots=False)))
+    assert (hasattr(slotted, "__dict__"), hasattr(roomy, "__dict__")) == (False, True)
 
 
 @BOTH

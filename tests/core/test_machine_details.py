@@ -13,7 +13,7 @@ from pollux.core.ids import ActionId, RunId
 from pollux.core.machine import key_of, pending, step
 from pollux.core.messages import Message, Thought
 from pollux.core.profile import Limits
-from pollux.core.run import Ending, Outcome, Parent
+from pollux.core.run import Ending, Outcome, Parent, touched_since
 
 # Beginnings and drivers.
 
@@ -264,3 +264,32 @@ def test_a_misfit_of_a_look_or_an_answer_names_the_fact_too():
         tale.resolve("a")
     with pytest.raises(Misfit, match=r"^action_decided needs approval"):
         tale.edit("a", to="b")
+
+
+# What a store and an audit want to know.
+
+
+def test_actions_that_changed_are_found_also_among_those_of_earlier_turns():
+    tale = ran("a", "b").allow("a").allow("b").start("a").start("b")
+    both = tale.run
+    assert touched_since(None, both) == touched_since(both, both) == []
+    tale.complete("a")
+    assert [action.call.id for action in touched_since(both, tale.run)] == ["a"]
+    tale.break_("b", code="outcome_unknown")
+    ended = tale.run
+    assert [action.call.id for action in touched_since(both, ended)] == ["a", "b"]
+    tale.settle("b", "done")
+    assert [action.call.id for action in touched_since(ended, tale.run)] == ["b"]
+
+
+def test_an_action_is_audited_for_its_effect_a_question_or_a_refusal_and_not_for_reading():
+    tale = ran("act", "ask", "deny", "odd", "read")
+    tale.allow("act", side_effect=True).hold("ask").deny("deny").refuse("odd").allow("read", side_effect=False)
+    audited = {action.call.id: action.is_audited for action in tale.run.actions}
+    assert audited == {"act": True, "ask": True, "deny": True, "odd": True, "read": False}
+
+
+def test_a_run_knows_when_its_last_fact_happened():
+    tale = ran("a").hold("a", side_effect=True)
+    tale.now += 5
+    assert (tale.run.updated_at, tale.cancel().run.updated_at) == (NOON, NOON + 5)

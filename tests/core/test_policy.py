@@ -13,6 +13,7 @@ from pollux.core.conditions import Condition
 from pollux.core.errors import ValidationError
 from pollux.core.ids import GrantId, ThreadId, UserId
 from pollux.core.policy import (
+    MOST_RANKED,
     TIERS,
     UNANALYSED,
     Decision,
@@ -23,6 +24,7 @@ from pollux.core.policy import (
     PolicyRequest,
     Rule,
     Scope,
+    by_rules,
     decide,
     hides,
     offered_scopes,
@@ -522,7 +524,21 @@ def test_a_grant_counts_within_its_scope_and_for_its_tool(given: Grant, facts: d
 def test_a_question_offers_only_scopes_in_which_a_grant_can_be_recognised(
     asked: PolicyRequest, rules: tuple[Rule, ...], scopes: tuple[Scope, ...]
 ):
-    assert offered_scopes(asked, rules) == scopes
+    assert offered_scopes(asked, by_rules(asked, rules)) == scopes
+
+
+def test_rules_that_change_in_their_list_are_looked_at_as_they_are():
+    rules = [Rule("allow")]
+    assert decide(request(SEND, BOB), rules, ()).mode == "allow"
+    rules[0] = Rule("deny")
+    assert decide(request(SEND, BOB), rules, ()).mode == "deny"
+
+
+def test_however_many_lists_of_rules_there_are_each_is_known():
+    lists = [(Rule("allow" if n % 2 else "deny", priority=n),) for n in range(MOST_RANKED + 2)]
+    for _ in range(2):
+        modes = [decide(request(SEND, BOB), rules, ()).mode for rules in lists]
+        assert modes == ["deny", "allow"] * (len(lists) // 2)
 
 
 def test_a_pattern_without_an_engine_for_patterns_denies():

@@ -89,7 +89,7 @@ async def judge(place: Place) -> Findings:
         for key in world.attempts.keys() - {action.id for action in actions}:
             findings.problems.append(f"{key}: was attempted, but there is no such action")
         _judge_acknowledged(runs, place.outside, findings)
-        announced = sum(starts[action.id] for action in actions if action.side_effect)
+        announced = sum(starts[action.id] for action in actions if action.side_effect or action.approval)
         findings.problems += await _judge_audit(store, announced)
         findings.actions = len(actions)
     finally:

@@ -88,19 +88,26 @@ class Fault:
         os.kill(os.getpid(), self.signal)
 
 
+FAULTS: dict[Path, Fault] = {}
+"""Where this process ends. No tool holds it: with another one it would be another tool, that nobody approved."""
+BEGINNERS: dict[Path, Begin] = {}
+"""What begins a child run in this process. No tool holds it either."""
+
+
 def make_tools(outside: Outside, fault: Fault, begin: Begin) -> list[FunctionTool]:
     """One tool of each class, named after it; a slow one that asks nobody; one that begins a child run; two liars."""
+    FAULTS[outside.directory], BEGINNERS[outside.directory] = fault, begin
 
     async def act(context: ToolContext, kind: str) -> dict[str, JSON]:
         outside.note("attempts", kind=kind, key=context.key)
-        fault.reach("effect:before")
+        FAULTS[outside.directory].reach("effect:before")
         if kind == "keyed":
             with outside.locked():
                 if not outside.has("effects", key=context.key):
                     outside.note("effects", kind=kind, key=context.key)
         else:
             outside.note("effects", kind=kind, key=context.key)
-        fault.reach("effect:after")
+        FAULTS[outside.directory].reach("effect:after")
         while (outside.directory / "hold").exists():
             await asyncio.sleep(0.01)
         return {"done": context.key}
@@ -123,9 +130,9 @@ def make_tools(outside: Outside, fault: Fault, begin: Begin) -> list[FunctionToo
         return FunctionTool(spec, run, reconcile=look)
 
     async def beget(context: ToolContext, args: Args) -> None:
-        fault.reach("effect:before")
-        await begin(context)
-        fault.reach("effect:after")
+        FAULTS[outside.directory].reach("effect:before")
+        await BEGINNERS[outside.directory](context)
+        FAULTS[outside.directory].reach("effect:after")
 
     async def idle(context: ToolContext, args: Args) -> str:
         return "done, says the tool"

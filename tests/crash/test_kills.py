@@ -54,8 +54,8 @@ async def test_a_kill_at_any_sync_repeats_and_loses_nothing(lab: Lab, kind: Repe
     total = await sweep(lab, kind, lambda number: {"trace": Trace("fsync,fdatasync", str(number))})
     # Counted by themselves: the sync of each head comes after that of its commit, and is never the first of its number.
     heads = await sweep(lab, kind, lambda number: {"trace": Trace("fsync", str(number), file="audit-heads.jsonl")})
-    # The question, the answer and the outcome; what has no side effect is not audited.
-    assert heads.kills == (0 if kind == "repeatable" else 3)
+    # The question, the answer and the outcome.
+    assert heads.kills == 3
     total.add(heads)
     say(total, f"at every fsync of {kind}")
     assert total.kills >= 12

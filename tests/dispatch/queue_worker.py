@@ -71,11 +71,14 @@ def script() -> ScriptedProvider:
     return ScriptedProvider(*[answer] * MOST)
 
 
-def mail(url: str, *, hold: bool = False) -> LabTool:
-    """A side effect that a person is asked about, and that takes a key."""
+def mail(url: str) -> LabTool:
+    """A side effect that a person is asked about, and that takes a key.
+
+    Whether it holds is no value of the tool's: a worker with another tool would ask again.
+    """
 
     async def send(context: ToolContext) -> str:
-        if hold:
+        if "hold" in sys.argv:
             print("began", context.run_id, flush=True)
             await asyncio.Event().wait()
         while not await asyncio.to_thread(_act, url, context.key):
@@ -94,11 +97,11 @@ def _act(url: str, key: str) -> bool:
     return True
 
 
-async def main(url: str, concurrency: int, hold: bool) -> None:
-    await opened(url, SystemClock(), script(), [mail(url, hold=hold)], concurrency=concurrency)
+async def main(url: str, concurrency: int) -> None:
+    await opened(url, SystemClock(), script(), [mail(url)], concurrency=concurrency)
     print("ready", flush=True)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]), "hold" in sys.argv))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))

@@ -9,7 +9,7 @@ from tests.waiting import HANG_SECONDS
 from pollux.core.errors import Misfit, NotFound, ToolError
 from pollux.core.ids import RunId
 from pollux.core.messages import JSON
-from pollux.core.policy import Rule
+from pollux.core.policy import MOST_SUBJECTS, Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Parent
 from pollux.core.tools import Reconciled, ToolContext
@@ -73,6 +73,34 @@ async def test_a_tool_that_cannot_describe_its_call_is_not_run(lab: Lab):
     run = await answer(engine)
     assert (run.text, shy.ran) == ("Well.", [])
     assert "could not prepare this call" in sent(lab.model)[-1]
+
+
+async def test_a_call_that_a_person_is_asked_about_is_looked_at_once(lab: Lab):
+    looks: list[str] = []
+
+    class Watched(FakeTool):
+        def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
+            looks.append("prepare")
+            return args
+
+        def preview(self, args: dict[str, JSON]) -> str:
+            looks.append("preview")
+            return "a look"
+
+    engine = await lab.engine(call("look", {"to": "bob"}), tools=[Watched(side_effect=True)])
+    run = await answer(engine)
+    assert (run.status, looks) == ("awaiting_confirmation", ["prepare", "preview"])
+
+
+async def test_a_call_with_more_recipients_than_are_compared_is_asked_about(lab: Lab):
+    class Letters(FakeTool):
+        def subjects(self, args: dict[str, JSON]) -> frozenset[str]:
+            return frozenset(f"p{n}@example.com" for n in range(MOST_SUBJECTS + 1))
+
+    allowed = Rule("allow", "send_mail", subjects=("*@example.com",))
+    engine = await lab.engine(call("send_mail"), tools=[Letters("send_mail", side_effect=True)], rules=[allowed])
+    run = await answer(engine)
+    assert (run.status, [asked.scopes for asked in run.approvals]) == ("awaiting_confirmation", [()])
 
 
 async def test_a_denied_tool_is_hidden_from_the_model_and_refused_when_called(lab: Lab):

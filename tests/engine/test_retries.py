@@ -6,9 +6,11 @@ import pytest
 from tests.engine.builders import FakeTool, HeldTool, Lab, answer, ask, kinds, settle, until
 from tests.waiting import HANG_SECONDS
 
+from pollux.core.errors import ModelError
 from pollux.core.messages import Usage
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Run
+from pollux.engine.retry import retry_at
 from pollux.providers.scripted import Answer, call, calls, fail, reply
 
 
@@ -37,8 +39,13 @@ async def test_without_the_server_s_word_the_wait_doubles_and_the_fourth_try_is_
         attempt = run.attempt
         lab.clock.advance(waits[-1])
         run = await until(engine, run, lambda now, a=attempt: now.ending or (now.attempt > a and now.retry_at))
-    assert waits == [0.5, 1.0, 2.0]
+    assert all(most / 2 <= wait <= most for wait, most in zip(waits, [0.5, 1.0, 2.0], strict=True))
     assert (failed_with(run), len(lab.model.requests)) == ("model_error", 4)
+
+
+def test_those_who_failed_together_do_not_come_back_together():
+    waits = {retry_at(ModelError("busy", kind="overloaded"), attempt=3, since=0, now=0) for _ in range(50)}
+    assert len(waits) > 10 and all(wait is not None and 1 <= wait <= 2 for wait in waits)
 
 
 async def test_a_wait_beyond_half_a_minute_is_not_waited(lab: Lab):

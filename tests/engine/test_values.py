@@ -19,7 +19,7 @@ from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.engine.engine import RandomIds
 from pollux.engine.gate import Toolbox
-from pollux.engine.perform import MAX_TEXT, plain
+from pollux.engine.perform import MAX_TEXT, NoForm, json_of, plain
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import call, reply
 from pollux.testing.clock import FakeClock
@@ -69,6 +69,31 @@ class Odd:
 )
 def test_whatever_a_tool_returns_becomes_json(value: object, expected: JSON):
     assert plain(value) == expected
+
+
+class Formless:
+    pass
+
+
+@pytest.mark.parametrize("value", [Formless(), [Formless()], lambda: None])
+def test_a_result_without_a_json_form_says_so_instead_of_an_address(value: object):
+    with pytest.raises(NoForm, match="which has no JSON form"):
+        json_of(value)
+    assert "has no JSON form" in str(plain(value)) and "0x" not in str(plain(value))
+
+
+@pytest.mark.parametrize(
+    ("side_effect", "expected"),
+    [(False, "failed: the tool returned a Formless"), (True, "completed: (done; the tool returned a Formless")],
+)
+async def test_a_call_whose_result_has_no_json_form_fails_unless_it_had_an_effect(
+    lab: Lab, side_effect: bool, expected: str
+):
+    tool = FakeTool(result=Formless(), side_effect=side_effect, default_approval="not_required")
+    engine = await lab.engine(call("look"), reply("Sorry."), tools=[tool])
+    run = await answer(engine)
+    outcome = run.actions[0].outcome
+    assert outcome and f"{outcome.status}: {outcome.message or outcome.result}".startswith(expected)
 
 
 def test_a_result_without_end_is_cut():
@@ -195,3 +220,15 @@ def test_of_a_union_the_member_that_was_meant_is_explained():
     tool = FakeTool("look", schema={"type": "object", "properties": {"who": schema}})
     with pytest.raises(ValidationError, match='who: "name" is a required property'):
         Toolbox([tool]).prepare("look", {"who": {}})
+
+
+def test_a_tool_that_acts_without_a_question_is_named_when_it_is_registered(caplog: pytest.LogCaptureFixture):
+    Toolbox(
+        [
+            FakeTool("post", side_effect=True, default_approval="not_required"),
+            FakeTool("send", side_effect=True),
+            FakeTool("look"),
+        ]
+    )
+    (warning,) = caplog.messages
+    assert warning == "tool post has a side effect and asks for no approval, unless a rule asks for it"

@@ -28,13 +28,13 @@ NEWER = VERSION + 1
 MORE = Additive(("ALTER TABLE pollux.runs ADD COLUMN colour text", "CREATE TABLE pollux.paints (name text)"))
 
 
-async def main(url: str, hold: bool) -> None:
+async def main(url: str) -> None:
     codec.VERSION = dispatcher.VERSION = NEWER  # pyright: ignore[reportPrivateImportUsage]
     codec._VERSIONS = Versions({"RunClaimed.driver": NEWER})  # pyright: ignore[reportPrivateUsage]
     db = connect(Address(url))
     migrate(db, Address(url), [*MIGRATIONS, MORE])
     db.close()
-    engine, _ = await opened(url, SystemClock(), script(), [mail(url, hold=hold)], concurrency=5)
+    engine, _ = await opened(url, SystemClock(), script(), [mail(url)], concurrency=5)
     print("ready", flush=True)
     while (words := (await asyncio.to_thread(sys.stdin.readline)).split()) and words[0] == "approve":
         await _approve(engine, RunId(words[1]))
@@ -47,4 +47,4 @@ async def _approve(engine: Engine, run_id: RunId) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], "hold" in sys.argv))
+    asyncio.run(main(sys.argv[1]))

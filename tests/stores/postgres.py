@@ -83,6 +83,17 @@ class Cluster:
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "stop", "-w", "-t", "300", "-D", self._data, "-m", mode)
 
+    def put(self, data: Path) -> None:
+        """Take a copy of these data for ours, while the server is stopped."""
+        own = self.folder / "data"
+        shutil.rmtree(own, ignore_errors=True)
+        shutil.copytree(data, own, symlinks=True)
+        with (own / "postgresql.conf").open("a") as file:
+            file.write(f"unix_socket_directories = '{self.folder}'\n")
+        if os.getuid() == 0:
+            for path in (own, *own.rglob("*")):
+                shutil.chown(path, OWNER, OWNER)
+
     def url(self, database: str, role: str = ROLE) -> str:
         return f"postgresql://{role}@/{database}?host={self.folder}"
 
@@ -168,6 +179,21 @@ def own_cluster() -> Generator[Cluster]:
     try:
         cluster.make()
         yield cluster
+    finally:
+        os.close(users)
+
+
+@contextmanager
+def copied(cluster: Cluster) -> Generator[Cluster]:
+    """A second server on a copy of the data of this one, which is stopped for a moment."""
+    copy = Cluster(_place() / token_hex(6))
+    users = _begin(copy)
+    try:
+        cluster.stop("fast")
+        copy.put(cluster.folder / "data")
+        cluster.start()
+        copy.start()
+        yield copy
     finally:
         os.close(users)
 

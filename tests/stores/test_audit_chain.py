@@ -49,8 +49,8 @@ def test_a_head_is_one_signed_line(tmp_path: Path):
     heads = Heads(tmp_path / "heads.jsonl", KEY)
     heads.append(Tip(3, "f" * 64), 5.0)
     [line] = (tmp_path / "heads.jsonl").read_text().splitlines()
-    signature = hmac.new(KEY, f"3:{'f' * 64}".encode(), "sha256").hexdigest()
-    assert json.loads(line) == {"seq": 3, "hash": "f" * 64, "at": 5.0, "sig": signature}
+    signature = hmac.new(KEY, f">3:{'f' * 64}".encode(), "sha256").hexdigest()
+    assert json.loads(line) == {"seq": 3, "hash": "f" * 64, "at": 5.0, "after": "", "sig": signature}
     assert heads.read().heads == [Tip(3, "f" * 64)]
 
 
@@ -90,4 +90,4 @@ def test_a_file_of_heads_is_never_seen_without_a_line(tmp_path: Path):
     for each in done:
         each.result()
     assert sorted(tip.seq for tip in heads.read().heads) == [*range(1, together + 1)]
-    assert heads.read().forged == 0
+    assert (heads.read().forged, heads.read().gaps) == (0, [])

@@ -165,8 +165,12 @@ def _make_old(path: Path) -> None:
 
 
 def unnumber(db: sqlite3.Connection) -> None:
-    """As it was before rows were numbered for lists, and told what they may spend."""
-    db.execute("DROP INDEX runs_by_age")
+    """As it was before rows were numbered for lists, and told what they may spend and when they ended."""
+    for trigger in ("runs_begin_ended", "runs_end"):
+        db.execute(f"DROP TRIGGER {trigger}")
+    for index in ("runs_by_end", "runs_of_user_by_end"):
+        db.execute(f"DROP INDEX {index}")
+    db.execute("ALTER TABLE runs DROP COLUMN ended_at")
     db.execute("ALTER TABLE runs DROP COLUMN budget")
     for name in ("threads_are_numbered", "threads_move_up", "runs_are_numbered", "approvals_are_numbered"):
         db.execute(f"DROP TRIGGER {name}")

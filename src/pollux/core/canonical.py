@@ -10,8 +10,7 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from json.encoder import encode_basestring
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, cast
 from unicodedata import combining, normalize
 
@@ -29,14 +28,18 @@ _IS_MARK = bytes([0] + [1] * 255)
 """Of each combining class, whether it is one of marks."""
 _SAFE = 2**53 - 1
 _EXPONENTIAL = 1e21
-_simple = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_MARK = "\ud800"
+"""Around a number that the encoder would write in another way. No text has it: it is half a letter."""
+_BASIC_PLANE = "\uffff"
+_sorting = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_encoder = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 LONGEST_TEXT: Final = 64 << 10
 """Characters of one text, where the schema does not say otherwise."""
 LARGEST_CALL: Final = 1 << 20
 """Characters of all texts and names together, without those that the schema gives a length, and one for every value."""
 
-SHORT: Final = 1_000
+SHORT: Final = 200
 """Characters of a text that is sooner checked again than remembered."""
 MOST_VALUES: Final = 20_000
 LONGEST_EVER: Final = 16 << 20
@@ -46,20 +49,37 @@ Schema = Mapping[str, JSON]
 _Path = tuple[()] | tuple[Any, str | int]
 """Where a value is: the path of what it is in, and its name or place there."""
 _NO_SCHEMA: Final[Schema] = {}
+_SMALL: Final = frozenset({int, float, bool, type(None)})
+"""Kinds of values that take no room worth counting."""
 
 
 def canonical(value: JSON) -> bytes:
     """The one byte form of a JSON value. Raises ValidationError where there is none."""
     if _is_simple(value):
-        return _simple.encode(value).encode()
-    out: list[str] = []
-    _write(value, out, 0)
-    return "".join(out).encode()
+        return _sorting.encode(value).encode()
+    written = _encoder.encode(_normal(value, 0, is_form=True))
+    if _MARK in written:
+        written = written.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
+    return written.encode()
 
 
 def digest(value: JSON) -> str:
     """SHA-256 of the canonical form, in hex."""
-    return hashlib.sha256(canonical(value)).hexdigest()
+    global _last
+    form = canonical(value)
+    made = hashlib.sha256(form).hexdigest()
+    _last = (made, form)
+    return made
+
+
+def form_of(made: str, value: JSON) -> bytes:
+    """The canonical form of what this digest was made of, or else of the value. A large one takes long to make."""
+    known, form = _last
+    return form if known == made else canonical(value)
+
+
+_last: tuple[str, bytes] = ("none yet", b"")
+"""The last form of all, by its own digest: nobody could put another one there."""
 
 
 def keyed_digest(key: bytes, value: JSON) -> str:
@@ -99,68 +119,40 @@ def _is_simple(value: object) -> bool:
     return True
 
 
-def _normal(value: JSON, depth: int) -> JSON:
+def _normal(value: JSON, depth: int, *, is_form: bool = False) -> JSON:
+    """The normal value; for its form, with numbers and names as the encoder has to find them."""
     match value:
         case str():
-            return _text(value)
+            return value if value.isascii() else _text(value)
         case bool() | None:
             return value
         case int():
             _is_safe(value)
             return value
         case float():
-            _number(value)
-            return value
+            if not -_SAFE <= value <= _SAFE:
+                _is_number(value)
+            return _written(value) if is_form else value
         case list() | tuple():
             _is_shallow(depth, is_empty=not value)
-            return [_normal(item, depth + 1) for item in cast("Sequence[JSON]", value)]
+            items = cast("Sequence[JSON]", value)
+            if set(map(type, items)) == {str}:
+                return [text if text.isascii() else _text(text) for text in cast("Sequence[str]", items)]
+            return [_normal(item, depth + 1, is_form=is_form) for item in items]
         case Mapping():
             _is_shallow(depth, is_empty=not value)
             found: dict[str, JSON] = {}
             for key, item in cast("Mapping[object, JSON]", value).items():
-                found[_key(key, found)] = _normal(item, depth + 1)
-            return found
+                found[_key(key, found)] = _normal(item, depth + 1, is_form=is_form)
+            return _in_order(found) if is_form and len(found) > 1 else found
         case _:
             raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
 
 
-def _write(value: JSON, out: list[str], depth: int) -> None:
-    match value:
-        case None:
-            out.append("null")
-        case True:
-            out.append("true")
-        case False:
-            out.append("false")
-        case str():
-            out.append(_quoted(value))
-        case int():
-            _is_safe(value)
-            out.append(int.__repr__(value))
-        case float():
-            out.append(_number(value))
-        case list() | tuple():
-            _is_shallow(depth, is_empty=not value)
-            comma = "["
-            for item in cast("Sequence[JSON]", value):
-                out.append(comma)
-                _write(item, out, depth + 1)
-                comma = ","
-            out.append("]" if value else "[]")
-        case Mapping():
-            _is_shallow(depth, is_empty=not value)
-            members: dict[str, JSON] = {}
-            for key, item in cast("Mapping[object, JSON]", value).items():
-                members[_key(key, members)] = item
-            # RFC 8785 sorts by UTF-16 code units, which differs from code points above the basic plane.
-            comma = "{"
-            for key in sorted(members, key=_utf16):
-                out.append(comma + _quoted(key) + ":")
-                _write(members[key], out, depth + 1)
-                comma = ","
-            out.append("}" if members else "{}")
-        case _:
-            raise ValidationError(f"expected a JSON value, found {type(value).__name__}")
+def _in_order(members: dict[str, JSON]) -> dict[str, JSON]:
+    # RFC 8785 sorts by UTF-16 code units, which differs from code points above the basic plane.
+    is_basic = all(name.isascii() or max(name) <= _BASIC_PLANE for name in members)
+    return {name: members[name] for name in sorted(members, key=None if is_basic else _utf16)}
 
 
 def _utf16(key: str) -> bytes:
@@ -190,6 +182,9 @@ def _text(value: str) -> str:
 
 def _checked(value: str) -> str:
     # Nothing here goes through the letters in Python: a call may hold a million, and every other request waits.
+    if _MAY_BE_MARK.search(value) is None:
+        # Below the first mark every letter is in NFC.
+        return value
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -204,7 +199,9 @@ _checked_once = Kept(_checked)
 
 def require_few_marks(value: str, *, most: int = MOST_MARKS) -> None:
     """Raises ValidationError for text that takes quadratic time to normalise: very many marks on one letter."""
-    if _MAY_BE_MARK.search(value) is None:
+    # Of more in a row, one stands at one of these places.
+    some = value[most :: most + 1].translate(_DECOMPOSED)
+    if not any(map(combining, some)):
         return
     if any(chr(code) in value for code in _DECOMPOSED):
         value = value.translate(_DECOMPOSED)
@@ -212,47 +209,30 @@ def require_few_marks(value: str, *, most: int = MOST_MARKS) -> None:
         raise ValidationError(f"expected at most {most} combining marks on one letter, found more")
 
 
-def _quoted(value: str) -> str:
-    return encode_basestring(_text(value))
-
-
 def _is_safe(value: float) -> None:
     if not -_SAFE <= value <= _SAFE:
         raise ValidationError("expected an integer within 2^53; pass larger ones as text")
 
 
-def _number(value: float) -> str:
+def _is_number(value: float) -> None:
     if not math.isfinite(value):
         raise ValidationError("expected a finite number")
-    written = float.__repr__(value)
-    # Laid out alike, as most are.
-    if abs(value) >= _EXPONENTIAL or ("e" not in written and not written.endswith(".0")):
-        return written
-    if value == 0:
-        return "0"
-    if abs(value) < _EXPONENTIAL and value.is_integer():
-        # Written without an exponent it would be read back as an integer, and must be one that has a form.
+    if abs(value) < _EXPONENTIAL:
+        # Beyond 2^53 it would be written without an exponent, and read back as an integer that has no form.
         _is_safe(value)
-    # Python and ECMAScript agree on the shortest digits; only the layout of the exponent differs.
-    digits, _, power = float.__repr__(abs(value)).partition("e")
-    whole, _, fraction = digits.partition(".")
-    fraction = "" if fraction == "0" else fraction
-    exponent = int(power or 0) + len(whole)
-    digits = (whole + fraction).lstrip("0")
-    exponent -= len(whole + fraction) - len(digits)
-    digits = digits.rstrip("0")
-    return ("-" if value < 0 else "") + _layout(digits, exponent)
 
 
-def _layout(digits: str, exponent: int) -> str:
-    """ECMAScript's Number::toString for 0.DIGITS × 10^exponent, of an integer or a number below one."""
-    count = len(digits)
-    if count <= exponent <= 21:
-        return digits + "0" * (exponent - count)
-    if -6 < exponent <= 0:
-        return "0." + "0" * -exponent + digits
-    mantissa = digits if count == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{mantissa}e{exponent - 1}"
+def _written(value: float) -> JSON:
+    """The number as the encoder has to find it. Python and ECMAScript agree on the shortest digits."""
+    size = abs(value)
+    if size < _EXPONENTIAL and value.is_integer():
+        return int(value)
+    if not 1e-9 <= size < 1e-4:
+        return value
+    # Here they differ in the layout: Python writes 1.5e-05 and 1.5e-07.
+    digits, _, power = float.__repr__(size).partition("e-0")
+    shown = f"{digits}e-{power}" if size < 1e-6 else f"0.{'0' * (int(power) - 1)}{digits.replace('.', '')}"
+    return f"{_MARK}{'-' if value < 0 else ''}{shown}{_MARK}"
 
 
 # How much a call may carry.
@@ -289,31 +269,59 @@ def require_bounded(args: Mapping[str, JSON], schema: Schema) -> None:
     waiting: list[tuple[JSON, Schema, int | None, _Path]] = [(args, schema, None, ())]
     while waiting:
         value, about, allowed, path = waiting.pop()
-        if about:
-            own = about.get("maxLength")
-            allowed = own if isinstance(own, int) else allowed
+        allowed = _allowed(about, allowed)
         if isinstance(value, str):
             _require_text(value, allowed, path)
             size += len(value) if allowed is None else 0
         elif isinstance(value, list):
             items, members = _schema_of(about.get("items")), cast("list[JSON]", value)
-            waiting += [(item, items, allowed, (path, n)) for n, item in enumerate(members) if _is_large(item)]
-            size += len(members)
+            together = _size_of(members, _allowed(items, allowed))
+            if together is None:
+                waiting += [(item, items, allowed, (path, n)) for n, item in enumerate(members) if _is_large(item)]
+            size += len(members) + (together or 0)
         else:
             named = cast("Mapping[str, JSON]", value)
-            size += len(named)
-            for name, member in named.items():
-                _require_text(name, None, ((), "a name"))
-                size += len(name)
-                if _is_large(member):
-                    waiting.append((member, _member(about, name), allowed, (path, name)))
+            names = _size_of(named, None)
+            if names is None:
+                # One of them cannot pass, and is named by what is wrong with it.
+                _require_text(next(name for name in named if _size_of([name], None) is None), None, ((), "a name"))
+            together = None if about else _size_of(named.values(), allowed)
+            if together is None:
+                waiting += [
+                    (member, _member(about, name), allowed, (path, name))
+                    for name, member in named.items()
+                    if _is_large(member)
+                ]
+            size += len(named) + (names or 0) + (together or 0)
         if size > LARGEST_CALL:
             raise ValidationError(f"the arguments are larger than {LARGEST_CALL:,} characters; send less in one call")
 
 
+def _allowed(about: Schema, allowed: int | None) -> int | None:
+    """How long a text may be by the schema: its own, or the one around it."""
+    own = about.get("maxLength") if about else None
+    return own if isinstance(own, int) else allowed
+
+
+def _size_of(values: Collection[JSON], allowed: int | None) -> int | None:
+    """What values of one kind count together: looked at one by one, thousands take long. None where they have to be."""
+    kinds = set(map(type, values))
+    if kinds <= _SMALL:
+        return 0
+    if kinds != {str}:
+        return None
+    texts = cast("Collection[str]", values)
+    size, most = sum(map(len, texts)), LONGEST_TEXT if allowed is None else allowed
+    if allowed is None and size > LARGEST_CALL:
+        return size
+    if size > LARGEST_CALL or max(map(len, texts)) > most or "\0" in "".join(texts):
+        return None
+    return size if allowed is None else 0
+
+
 def _is_large(value: JSON) -> bool:
     """Whether it has a size of its own, or more inside."""
-    return isinstance(value, str | list | Mapping)
+    return type(value) not in _SMALL and isinstance(value, str | list | Mapping)
 
 
 def _spelled(path: _Path) -> str:

@@ -53,6 +53,8 @@ _IGNORED: Final = re.compile(
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
 """Characters that programs pass over in names, and nobody sees."""
+_MAY_CHANGE: Final = re.compile("[\u0300-\U0010ffff]")
+"""Letters that a second time may change. Those below, once they are in one form, stay as they are."""
 MOST_LABELS: Final = 1_000
 """Labels of punycode in one text. Each takes as long as a thousand letters, and no real list of hosts has so many."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -209,6 +211,8 @@ def _without_spellings(text: str) -> str:
     plain = _in_one_form(text).replace("\u3002", ".")
     if plain.count("xn--") > MOST_LABELS:
         raise ValidationError(f"expected at most {MOST_LABELS:,} labels of punycode in one text")
+    if "xn--" not in plain and _MAY_CHANGE.search(plain) is None:
+        return plain
     return _in_one_form(_PUNYCODE.sub(_spelled_out, plain))
 
 
@@ -297,6 +301,7 @@ def _text_fits(operator: Operator, value: str, expected: str, match: Match, allo
             return match(expected, value)
 
 
+@lru_cache(maxsize=1_000)
 def _pattern_of(expected: str) -> str:
     # As a URL has it, `[::1]` would be a class of characters that fits no host.
     bare = expected[1:-1] if expected.startswith("[") and ":" in expected and expected.endswith("]") else expected
@@ -315,12 +320,19 @@ def _is_plain_label(label: str) -> bool:
 
 def address_in(value: str) -> str | None:
     """The address of `Bob <bob@example.com>`. None for several, and for what parsers read differently."""
+    return _addresses[value]
+
+
+def _address_once(value: str) -> str | None:
     name, bracket, rest = value.strip().partition("<")
     bare = rest.removesuffix(">").strip() if bracket else name.strip()
     is_odd = (bracket and not rest.endswith(">")) or any(letter in name for letter in "@,;:\\" if bracket)
     if is_odd or len(bare) > LONGEST_NAME or _has_odd_letters(bare):
         return None
     return bare if folded(bare).count("@") == 1 else None
+
+
+_addresses = Kept(_address_once)
 
 
 def _has_odd_letters(name: str) -> bool:
@@ -362,14 +374,18 @@ def _host(value: str) -> str | None:
     return host if _plain_host(folded(host)) else None
 
 
+@lru_cache(maxsize=1_000)
 def _plain_host(host: str) -> str | None:
     """One way to write it. None for an address in an unusual way; a pattern stays as it is."""
     from ipaddress import IPv6Address, ip_address  # Most rules never need it, and every start would pay for it.
 
     host = host.rstrip(".")
     try:
-        address = ip_address(host)
+        # To find out that a name is no address takes longer than all else here.
+        address = ip_address(host) if ":" in host or host[:1].isdigit() else None
     except ValueError:
+        address = None
+    if address is None:
         is_pattern = any(letter in "*?[" for letter in host)
         return None if not is_pattern and _NUMERIC.fullmatch(host) else host
     if isinstance(address, IPv6Address) and address.packed.startswith(_EMBEDDING) and int(address) > 1:

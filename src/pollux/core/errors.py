@@ -167,7 +167,11 @@ def public_text(problem: PolluxError) -> str:
 
 
 STORE_TROUBLE: Final = "the store could not do this; the log of this process says why. Try again soon"
-STORE_HELD: Final = "the store was restored or copied: nothing runs until its operator adopts it (pollux store adopt)"
+STORE_HELD: Final = (
+    "the store may have been restored or copied: nothing runs until its operator looks at it (pollux store status)"
+)
+UNREMEMBERED: Final = "no host that has its signed heads has opened it since the database server was started"
+"""Why a store is in doubt that may be the one that was here last: a host that remembers it, or a person, can tell."""
 
 
 class TooNew(PolluxError):

@@ -56,8 +56,10 @@ def step(run: Run | None, event: Event) -> Run:
         raise Misfit(f"{_name(event)} needs an open run, but this one is {run.status}", code="run_ended")
     after = _apply(run, event)
     assert after is not run
-    # A value that nobody has seen yet: its number is set in place, since a copy for it alone would double the cost.
+    # A value that nobody has seen yet: its number and time are set in place: a copy for them alone would double the
+    # cost.
     after.__dict__["version"] = run.version + 1
+    after.__dict__["updated_at"] = event.at
     return after
 
 
@@ -123,14 +125,14 @@ def _apply(run: Run, event: Event) -> Run:
 
 def conclude(run: Run, at: Instant) -> RunCompleted | RunFailed | RunCancelled | None:
     """The ending that follows from the state. Whoever commits a fact commits this with it."""
-    if run.ending or _has_unfinished(run):
+    # The two that are true of most states first: this is asked of each.
+    if run.ending or (not run.cancel and (run.calls or run.closing is None)) or _has_unfinished(run):
         return None
     if run.cancel:
         if run.cancel.reason == "timeout":
             return RunFailed(code="timeout", message="the run reached its time limit", at=at)
         return RunCancelled(at=at)
-    if run.calls or run.closing is None:
-        return None
+    assert run.closing is not None
     if run.closing.status == "completed":
         return RunCompleted(at=at)
     closing = run.closing
@@ -187,7 +189,7 @@ def wake_at(run: Run) -> Instant | None:
     """The next moment at which time alone changes the run, or at which what was said in it is to be dropped."""
     if run.ending:
         return run.ending.at + run.keep_seconds if run.keep_seconds is not None else None
-    if run.cancel:
+    if run.cancel or (not run.open and run.deadline is None and run.retry_at is None):
         return None
     return min(_moments(run), default=None)
 

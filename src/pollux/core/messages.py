@@ -55,6 +55,12 @@ class CallFacts:
     """The blocks whose outputs say where it works."""
     capabilities: tuple[str, ...] = ()
     """What the agent behind the call was given."""
+    accepted: tuple[tuple[str, str], ...] | None = None
+    """The programs that a person accepted with the document: each word, and the file behind it. None: nobody did."""
+    made_from: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of values that it hands on, each as `env NAME` or `var NAME`: the blocks whose outputs they were made from."""
+    places: tuple[str, ...] = ()
+    """The folders whose files others may change: what the call starts from there counts by its content."""
 
     @property
     def preview_note(self) -> str:

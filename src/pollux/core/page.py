@@ -18,3 +18,9 @@ class Page:
     tools: tuple[ToolSpec, ...] = ()
     private: tuple[str, ...] = ()
     """The references of controls that hold the visitor's secrets: nothing is filled in there unasked."""
+    consequential: tuple[str, ...] = ()
+    """Those whose press has consequences beyond the page: nothing is done to them unasked."""
+    sending: tuple[str, ...] = ()
+    """Those of fields in which Enter presses one of these."""
+    names: tuple[tuple[str, str], ...] = ()
+    """What the page calls those controls: a reference, and the words that the visitor knows."""

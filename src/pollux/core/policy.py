@@ -49,6 +49,10 @@ MOST_ADDRESSES: Final = 1_000
 """Addresses in one text. Of more, nobody knows which they are."""
 UNANALYSED: Final = "unanalysed"
 """The subject of a call that is too long, too deep or too strange to be read to its end."""
+MOST_RANKED: Final = 256
+"""Lists of rules whose order is remembered."""
+MOST_SUBJECTS: Final = 1_000
+"""Recipients of one call. Of more, none is compared: the call counts as one that cannot be read to its end."""
 
 
 @frozen
@@ -98,7 +102,8 @@ class Grant:
     document: str = ""
     """The hash of the document for which it counts, where its scope is `document`."""
     definition: str = ""
-    """The hash of the tool as it was when a person allowed it. Another tool of the same name is asked about."""
+    """The hash of the tool as it was when a person allowed it, and of the agent inside a document that asked. Another
+    tool or agent of the same name is asked about."""
     by: str = ""
     """Who allowed it."""
 
@@ -132,7 +137,7 @@ class Facts:
     placed_by: frozenset[str] = frozenset()
     """The blocks whose outputs say where it works."""
     definition: str = ""
-    """The hash of the tool's definition, where somebody may have consented to it."""
+    """The hash of the tool's definition and of the agent that asks, where somebody may have consented to it."""
 
 
 @frozen
@@ -226,11 +231,45 @@ def no_patterns(pattern: str, text: str) -> bool:
     raise ValidationError("this rule has a pattern, and there is no engine for patterns here")
 
 
+Verdict = tuple[Decision, bool]
+"""What the rules alone say of a call, and whether a grant may answer where they ask."""
+
+
 def decide(
     request: PolicyRequest, rules: Sequence[Rule], grants: Iterable[Grant], *, match: Match = no_patterns
 ) -> Decision:
     """May this call run: allow, ask a person, or deny. Never raises: what cannot be judged is denied."""
-    decision, grantable = _by_rules(request, rules, match)
+    return with_grants(request, by_rules(request, rules, match=match), grants)
+
+
+def by_rules(request: PolicyRequest, rules: Sequence[Rule], *, match: Match = no_patterns) -> Verdict:
+    """What the rules say. Never raises."""
+    for equals in _ranks_of(rules):
+        # All of them are looked at: neither a broken rule nor a strict one depends on where it stands in the file.
+        matched: list[Rule] = []
+        for rule in equals:
+            try:
+                if _matches(rule, request, match):
+                    matched.append(rule)
+            except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
+                said = f"a policy rule could not be evaluated ({problem})"
+                return Decision("deny", said, _name_of(rule)), False
+        if matched:
+            first = matched[0]
+            grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
+            said = first.reason or _default_reason(first.decision)
+            return Decision(first.decision, said, _name_of(first)), grantable
+    if UNANALYSED in request.subjects:
+        return Decision("require_approval", "it is too long or too deeply nested to be analysed", "default"), False
+    if request.tool.default_approval == "not_required":
+        said = "the tool asks for no approval" if request.tool.side_effect else "it has no side effect"
+        return Decision("allow", said, "default"), True
+    return Decision("require_approval", "side effects need a person's approval", "default"), True
+
+
+def with_grants(request: PolicyRequest, verdict: Verdict, grants: Iterable[Grant]) -> Decision:
+    """The rules' answer, with a question answered by grants, or refused where there is nobody to ask."""
+    decision, grantable = verdict
     if decision.mode == "require_approval":
         if grantable and (used := _granted_by(request, grants)):
             makers = tuple(sorted({grant.by for grant in used if grant.by}))
@@ -241,9 +280,9 @@ def decide(
     return decision
 
 
-def offered_scopes(request: PolicyRequest, rules: Sequence[Rule], *, match: Match = no_patterns) -> tuple[Scope, ...]:
+def offered_scopes(request: PolicyRequest, verdict: Verdict) -> tuple[Scope, ...]:
     """For how long a person may allow this call from now on: nothing where a grant could not be recognised later."""
-    decision, grantable = _by_rules(request, rules, match)
+    decision, grantable = verdict
     if decision.mode != "require_approval" or not grantable:
         return ()
     if not request.subjects or UNANALYSED in request.subjects:
@@ -268,31 +307,6 @@ def hides(rules: Sequence[Rule], *, tool: str, interface: str, profile: str, use
     return False
 
 
-def _by_rules(request: PolicyRequest, rules: Sequence[Rule], match: Match) -> tuple[Decision, bool]:
-    for equals in _ranked(tuple(rules)):
-        # All of them are looked at: neither a broken rule nor a strict one depends on where it stands in the file.
-        matched: list[Rule] = []
-        for rule in equals:
-            try:
-                if _matches(rule, request, match):
-                    matched.append(rule)
-            except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
-                said = f"a policy rule could not be evaluated ({problem})"
-                return Decision("deny", said, _name_of(rule)), False
-        if matched:
-            first = matched[0]
-            grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
-            said = first.reason or _default_reason(first.decision)
-            return Decision(first.decision, said, _name_of(first)), grantable
-    if UNANALYSED in request.subjects:
-        return Decision("require_approval", "it is too long or too deeply nested to be analysed", "default"), False
-    if request.tool.default_approval == "not_required" and not request.tool.side_effect:
-        return Decision("allow", "it has no side effect", "default"), True
-    if request.tool.default_approval == "not_required":
-        return Decision("allow", "the tool asks for no approval", "default"), True
-    return Decision("require_approval", "side effects need a person's approval", "default"), True
-
-
 def _name_of(rule: Rule) -> str:
     """What the audit calls it. Where nobody gave it a name, it is called by what it does."""
     return rule.name or f"{rule.tier} {rule.decision} {rule.tool}"
@@ -306,8 +320,27 @@ def _default_reason(mode: Mode) -> str:
     }[mode]
 
 
-@lru_cache(maxsize=256)
-def _ranked(rules: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], ...]:
+_Ranks = tuple[tuple[Rule, ...], ...]
+_ranks: dict[int, tuple[Sequence[Rule], _Ranks]] = {}
+"""What was ranked before, by identity: to hash a list of rules takes longer than to walk through it."""
+
+
+def _ranks_of(rules: Sequence[Rule]) -> _Ranks:
+    place = id(rules)
+    known = _ranks.get(place)
+    if known is not None and known[0] is rules:
+        return known[1]
+    ranked = _ranked(tuple(rules))
+    # Anything else might change, and be the same object still.
+    if type(rules) is tuple:
+        if len(_ranks) >= MOST_RANKED:
+            _ranks.clear()
+        _ranks[place] = (cast("tuple[Rule, ...]", rules), ranked)
+    return ranked
+
+
+@lru_cache(maxsize=MOST_RANKED)
+def _ranked(rules: tuple[Rule, ...]) -> _Ranks:
     """The rules by tier and priority, the strongest first; of equals, the strictest first."""
 
     def rank(rule: Rule) -> tuple[int, int]:
@@ -360,8 +393,10 @@ def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[st
     # An allow needs all of the recipients; one bad recipient is enough to ask or deny.
     if mode == "allow":
         return bool(subjects) and all(_is_allowed(subject, patterns) for subject in subjects)
+    if UNANALYSED in subjects:
+        return True
     for subject in subjects:  # noqa: SIM110  A generator costs more than the comparison.
-        if subject == UNANALYSED or _fits_however_spelled(subject, patterns):
+        if _fits_however_spelled(subject, patterns):
             return True
     return False
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Final
 
@@ -10,6 +11,8 @@ WORDS: Final = (
     "cvc", "cvv", "csc", "card number", "card num", "card no", "card code", "cc number", "cc num", "cc no", "cc cvc",
     "cc cvv", "cc csc", "cc exp", "security code", "otp", "totp", "one time code", "one time password",
     "one time passcode", "verification code", "sms code", "mfa code", "tan",
+    "seed phrase", "seed words", "recovery phrase", "recovery code", "recovery key", "backup code", "backup phrase",
+    "mnemonic", "mnemonic phrase", "wallet key", "security answer", "secret answer", "social security number",
     "passwort", "kennwort", "kartennummer", "karten nummer", "kartennr", "kreditkartennummer", "kartenprufnummer",
     "kartenpruefnummer", "prufnummer", "pruefnummer", "prufziffer", "pruefziffer", "kontrollziffer", "kontrollnummer",
     "sicherheitscode", "sicherheits code", "geheimzahl", "einmalcode", "einmal code", "einmalpasswort",
@@ -43,6 +46,9 @@ _MOST_WORDS: Final = 8
 """From the end: no word above and what may follow it has more."""
 _LOOKALIKES: Final = str.maketrans("асеорхуіѕјһԁԛԝѡκοαρτυινɑɡıʏ", "aceopxyisjhdqwwkoaptuivagiy")
 """Letters of other alphabets that nobody can tell from ours."""
+_STAND_INS: Final = str.maketrans("034578@$", "oeastbas"), str.maketrans("1!|", "iii"), str.maketrans("1!|", "lll")
+"""What is written in place of letters: `p4ssw0rd`."""
+_STANDS_IN: Final = re.compile(r"[0134578@$!|][A-Za-z]")
 
 
 def names_secret(name: str) -> bool:
@@ -53,7 +59,7 @@ def names_secret(name: str) -> bool:
 @lru_cache(1_000)
 def _names_secret(end: str) -> bool:
     words, signs = _patterns()
-    if words.fullmatch(_last_words(kebab(end))):
+    if any(words.fullmatch(_last_words(kebab(each))) for each in (end, *_in_letters(end))):
         return True
     if end.isascii():
         return False
@@ -63,6 +69,15 @@ def _names_secret(end: str) -> bool:
         if words.fullmatch(_last_words(folded)) or signs.search(folded):
             return True
     return False
+
+
+def _in_letters(text: str) -> Iterator[str]:
+    """The text with letters where something else stands in for them. A number at the end of a word does not."""
+    if not _STANDS_IN.search(text):
+        return
+    common, *others = _STAND_INS
+    for other in others:
+        yield text.translate(common).translate(other)
 
 
 def _last_words(folded: str) -> str:

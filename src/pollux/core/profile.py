@@ -47,6 +47,8 @@ class Profile:
     """Passed to the provider verbatim. Raises ValidationError for what would let its service act without the gate."""
     priority: int = 0
     """Where many runs wait for a worker, those of a higher one are taken first."""
+    persona: bool = False
+    """Whether the model also reads a short persona, where there are no instructions, and the policy in words."""
 
     def __post_init__(self) -> None:
         if self.extra:

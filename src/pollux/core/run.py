@@ -1,15 +1,15 @@
 """A run and its actions, as facts. Statuses are derived from them, here and nowhere else."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 from typing import Any, Literal, TypeVar
 
+from pollux.core.canonical import digest
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId, grant_id
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.page import Page
-from pollux.core.policy import Decision, Document, Grant, Rule, Scope
+from pollux.core.policy import SCOPES, Decision, Document, Grant, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
 
@@ -18,6 +18,7 @@ T = TypeVar("T")
 RunStatus = Literal["queued", "planning", "awaiting_confirmation", "executing", "completed", "failed", "cancelled"]
 ActionStatus = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "withdrawn", "superseded"]
+_REFUSED = frozenset({"policy_denied", "invalid_args", "unknown_tool", "auth_error"})
 CancelReason = Literal["user", "superseded", "parent", "timeout"]
 
 
@@ -41,7 +42,7 @@ class Resolution:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Approval:
     """A durable question to a person. It is about one hash of arguments, one schema, and has one answer."""
 
@@ -68,8 +69,8 @@ class Approval:
         """The scope that an answer gets. `always` means as long as the question allows. Raises ValidationError."""
         if asked in self.scopes:
             return asked
-        if asked == "always" and "document" in self.scopes:
-            return "document"
+        if asked == "always" and (lasting := lasting_scope(self.scopes)):
+            return lasting
         if not self.scopes:
             raise ValidationError("there is no recipient to always allow", code="no_recipient")
         offered = ", ".join(self.scopes)
@@ -99,7 +100,7 @@ class Outcome:
     connect_url: str = ""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Action:
     """What we took responsibility for: one call, its canonical arguments, its decision and its fate."""
 
@@ -168,6 +169,13 @@ class Action:
         return self.decision.decider
 
     @property
+    def is_audited(self) -> bool:
+        """Whether the audit tells of it: it can have an effect, a person was asked, or it was denied or invalid."""
+        if self.side_effect or self.approval:
+            return True
+        return self.outcome is not None and self.outcome.code in _REFUSED
+
+    @property
     def is_asked(self) -> bool:
         """Whether a person has to answer."""
         return self.approval is not None and self.approval.is_open and self.outcome is None
@@ -208,7 +216,7 @@ class Compressed:
     tokens: int
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Run:
     """One attempt to answer one prompt in a thread. Changed only by `machine.step`."""
 
@@ -248,6 +256,8 @@ class Run:
     restored: bool = False
     """The store was put back from a backup since it began: whatever it does next may have been done already."""
     version: int = 1
+    updated_at: Instant = 0.0
+    """When the last of its facts happened."""
     epoch: int = 0
     driver: str = ""
     turn: int = 1
@@ -312,7 +322,11 @@ class Run:
         return ""
 
     def action(self, action_id: str) -> Action | None:
-        return next((a for a in self._newest_first() if a.id == action_id), None)
+        for actions in (self.open, self.done):
+            for action in reversed(actions):
+                if action.id == action_id:
+                    return action
+        return None
 
     def action_of_approval(self, approval_id: str) -> Action | None:
         return next((a for a in self._newest_first() if a.approval and a.approval.id == approval_id), None)
@@ -334,13 +348,42 @@ class Run:
                 thread_id=self.thread_id if answer.scope == "session" else None,
                 approval_id=approval.id,
                 document=self.document.digest if answer.scope == "document" and self.document else "",
-                definition=action.definition,
+                definition=self.consented(action.definition, action.asker),
                 by=answer.by,
             )
+
+    def consented(self, definition: str, asker: str) -> str:
+        """What a grant is for: the tool as it is, and of what an agent inside a document asks, that very agent.
+
+        A name is the document's to choose, and to choose twice. What tells agents apart is the block, and all that was
+        decided about when it was started: its command, its program, its rights.
+        """
+        agent = self.action(asker) if asker and self.document else None
+        return definition if agent is None else digest([definition, agent.call.id, agent.tool, list(agent.subjects)])
 
     def _newest_first(self) -> Iterator[Action]:
         yield from reversed(self.open)
         yield from reversed(self.done)
+
+
+def touched_since(before: Run | None, after: Run) -> list[Action]:
+    """The actions that changed between the two. Untouched ones are the very same objects."""
+    if before is None:
+        return []
+    if before.open is after.open and before.done is after.done:
+        return []
+    known = {id(action) for action in before.open}
+    # Of the earlier turns only late truths change, so they are compared as a whole first.
+    settled = len(before.done)
+    if after.done[:settled] != before.done:
+        known |= {id(action) for action in before.done}
+        settled = 0
+    return [action for action in (*after.done[settled:], *after.open) if id(action) not in known]
+
+
+def lasting_scope(scopes: Collection[Scope]) -> Scope | None:
+    """What "always" means of these: the longest that outlives the thread. None: it is not offered."""
+    return next((scope for scope in reversed(SCOPES) if scope in scopes and scope != "session"), None)
 
 
 def within_parents(parent: Run | None, own: Instant | None) -> Instant | None:
@@ -355,10 +398,10 @@ def evolve(value: T, **changes: Any) -> T:
     dictionary takes under 1 µs whatever the number of fields; it needs a dataclass without slots.
     """
     new = object.__new__(type(value))
-    fields = new.__dict__
-    fields.update(value.__dict__)
+    fields, known = new.__dict__, value.__dict__
+    fields.update(known)
     fields.update(changes)
-    assert len(fields) == len(value.__dict__), f"{type(value).__name__} has no such field"
+    assert len(fields) == len(known), f"{type(value).__name__} has no such field"
     return new
 
 

@@ -1,21 +1,22 @@
 """A thread and the facts of its own stream: what happens to the conversation outside any run, and around them all."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never, get_args
 
 from pollux.core.errors import Misfit
 from pollux.core.frozen import frozen
 from pollux.core.hosted import WEB
 from pollux.core.ids import Instant, RunId, ThreadId, UserId
-from pollux.core.messages import Blob, FileRef, Message, ToolResult
+from pollux.core.messages import Blob, CallFacts, FileRef, Message, ToolCall, ToolResult
+from pollux.core.policy import Facts
 from pollux.core.run import Compressed, Run, evolve
 
 LONGEST_TITLE = 80
 """Of a title that nobody gave."""
+NO_FACTS = CallFacts()
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Thread:
     """A conversation: ordered messages, one owner. Messages are numbered from 1; `head` is the last number."""
 
@@ -116,6 +117,29 @@ def provenance_of(run: Run) -> frozenset[str]:
     tools = {action.tool for action in run.done if action.started}
     shown = ("page",) if run.page else ()
     return frozenset({"user", *shown, *run.sources, *sources_of(run.messages[:1]), *(f"tool:{tool}" for tool in tools)})
+
+
+def facts_of(
+    run: Run, call: ToolCall, *, asker: str = "", unaccepted: Iterable[str] = (), definition: str = ""
+) -> Facts:
+    """What is known of a call in this run. `asker` is the action at work that asks for it."""
+    asking = run.action(asker) if asker else None
+    known, words = call.facts or NO_FACTS, provenance_of(run)
+    return Facts(
+        user=run.user,
+        interface=run.door,
+        profile=run.profile,
+        interactive=run.interactive,
+        thread_id=run.thread_id,
+        # What a tool asks for is made of that tool's words, too.
+        provenance=words | {f"tool:{asking.tool}"} if asking else words,
+        asker=asking.tool if asking else "",
+        capabilities=frozenset(known.capabilities),
+        document=run.document,
+        rendered_from=frozenset((*known.rendered_from, *unaccepted)),
+        placed_by=frozenset(known.placed_by),
+        definition=run.consented(definition, asker) if definition else "",
+    )
 
 
 def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:

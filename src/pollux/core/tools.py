@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 
 Repeat = Literal["repeatable", "keyed", "checkable", "once"]
 """What a second execution would mean: harmless; harmless with our key; to be looked up first; never again."""
@@ -187,4 +187,17 @@ class Personal(Protocol):
 
     async def admit(self, user: UserId) -> None:
         """Raises AuthError, with where to go, if the account is not connected or lacks a right that it needs."""
+        ...
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """A tool that reads what our own code knows of a call, which no argument can say."""
+
+    def informed(self, facts: CallFacts) -> Tool:
+        """The tool for a call of which this is known."""
+        ...
+
+    def unaccepted(self, args: dict[str, JSON]) -> frozenset[str]:
+        """What the call starts that the person who accepted the document did not see."""
         ...

@@ -24,6 +24,7 @@ def begin(event: RunStarted) -> Run:
         on_reject=event.on_reject,
         interactive=event.interactive,
         created_at=event.at,
+        updated_at=event.at,
         deadline=event.deadline,
         parent=event.parent,
         head=event.head,

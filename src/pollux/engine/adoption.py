@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from pollux.core.errors import Misfit, NotFound
+from pollux.core.errors import UNREMEMBERED, Misfit, NotFound
 from pollux.core.events import Event, RunRestored
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant
@@ -78,6 +78,21 @@ async def adopt(store: Store, *, by: str, at: Instant) -> int:
         await store.commit(await _marked(store, await _run_of(store, row), by=by, at=at))
     await store.trust()
     return len(rows)
+
+
+async def confirm(store: Store, *, by: str, at: Instant) -> None:
+    """Let a store take writes that no host remembers: a person says that it is the newest state.
+
+    Raises:
+        Misfit: it is not in doubt, or for another reason.
+        StoreError: it could not be written.
+    """
+    if await store.restored() != UNREMEMBERED:
+        said = "store_trusted needs a store that no host remembers, but this one is trusted or known to be restored"
+        raise Misfit(said, code="not_restored")
+    fact = AuditFact(at=at, kind="trusted", user=by, by=by, message=UNREMEMBERED)
+    await store.commit(Change(audit=(fact,), adopts=True))
+    await store.trust()
 
 
 async def _marked(store: Store, run: Run, *, by: str, at: Instant) -> Change:

@@ -7,6 +7,7 @@ of one engine: the work goes on in its tasks, so a caller who leaves stops nothi
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import field
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
@@ -21,6 +22,7 @@ from pollux.engine import perform
 from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
+from pollux.engine.introduction import Introductions
 from pollux.engine.ledger import Facts, Ledger, patiently
 from pollux.engine.logs import log_of
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
@@ -49,6 +51,7 @@ class Means:
     gate: Gate
     providers: Providers
     instruct: perform.Instruct
+    introductions: Introductions = field(default_factory=Introductions)
 
 
 class Driver:
@@ -195,7 +198,7 @@ class Driver:
             case RunTool():
                 action = _action(run, effect)
                 reach = AtWork(self._means.ledger, gate, self.feed, action)
-                tool = gate.toolbox[action.tool]
+                tool = gate.toolbox.informed(action.tool, action.call.facts)
                 return await perform.run_tool(run, action, tool, reach, now, lambda: self.feed.run)
             case Reconcile():
                 action = _action(run, effect)
@@ -210,12 +213,16 @@ class Driver:
     async def _request(self, run: Run) -> tuple[Provider, ModelRequest]:
         means, feed = self._means, self.feed
         profile = means.gate.profile_of(run)
+        system, tools = await perform.instructions(means.instruct(run, profile)), await means.gate.tools_for(run)
+        if profile.persona and not (run.page or run.instructions):
+            rules = means.gate.offer_of(run)[1]
+            system = means.introductions.before(system, run=run, tools=tools, rules=rules)
         request = perform.request_for(
             run,
             profile,
-            system=await perform.instructions(means.instruct(run, profile)),
+            system=system,
             turns=await self._turns(run),
-            tools=await means.gate.tools_for(run),
+            tools=tools,
             stream=feed.live or means.ledger.is_watched(feed),
         )
         return means.providers(run.model), request

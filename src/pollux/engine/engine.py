@@ -120,7 +120,7 @@ class Engine:
         """Take no new work, let what is under way go on for `grace` seconds, then leave the rest to a recovery."""
         self._draining = True
         if self._is_open:
-            await self._crew.close(grace)
+            await self._recovery.close(grace)
         await self._store.close()
 
     @property
@@ -227,7 +227,7 @@ class Engine:
             raise NotFound(f"there is no approval {approval_id!r}")
         if old.asker:
             raise ValidationError("what a tool asked for cannot be edited: approve it as it is, or reject it")
-        prepared = self._gate.toolbox_of(asked).prepare(old.tool, args)
+        prepared = self._gate.toolbox_of(asked).prepare(old.tool, args, old.call.facts)
 
         async def facts(run: Run) -> Sequence[Event]:
             decided = gate.revised(run, old, prepared, await self._gate.terms_for(run), by=by)

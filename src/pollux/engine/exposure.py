@@ -30,12 +30,18 @@ class Exposure:
     is_grave: bool
 
 
-def exposures(path: Path, *, is_secret: bool = False) -> tuple[Exposure, ...]:
-    """What is wrong on the way to this file and with the file itself. Nothing where it is not there."""
+def exposures(path: Path, *, is_secret: bool = False, is_private: bool = False) -> tuple[Exposure, ...]:
+    """What is wrong on the way to this file and with the file itself. Nothing where it is not there.
+
+    A secret is a file that nobody else may read, whatever protects the folders above. A private one is worth a word
+    where the way to it is open, too.
+    """
     found: list[Exposure] = []
     above: os.stat_result | None = None
+    is_open = True
     try:
         for place, state in _way_to(path):
+            is_open = is_open and not (stat.S_ISDIR(state.st_mode) and not state.st_mode & stat.S_IXOTH)
             is_shared = above is not None and bool(above.st_mode & stat.S_IWOTH)
             if not stat.S_ISLNK(state.st_mode) or is_shared:
                 found += _changeable(place, state)
@@ -44,6 +50,9 @@ def exposures(path: Path, *, is_secret: bool = False) -> tuple[Exposure, ...]:
             return ()  # A pipe or a device is not read.
         if is_secret and stat.S_ISREG(above.st_mode):
             found += _readable(path, path.stat())
+        if is_private and is_open and above.st_mode & stat.S_IROTH:
+            said = f"{path} can be read by everybody on this machine"
+            found.append(Exposure(said, f"chmod o-r {quote(str(path))}", False))
         is_fixed = bool(found) and bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     except OSError:
         # What cannot be looked at cannot be read either, and that is said elsewhere.

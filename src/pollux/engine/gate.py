@@ -3,11 +3,13 @@
 What follows at once from a run's state is found here fact by fact, and written with the fact that made it due.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 import jsonschema_rs
 
+from pollux.core import policy
 from pollux.core.canonical import digest, normal, require_bounded, require_few
 from pollux.core.effects import Authorize, CallModel, RunTool
 from pollux.core.errors import AuthError, ValidationError
@@ -17,13 +19,13 @@ from pollux.core.ids import ActionId, Instant
 from pollux.core.machine import conclude, pending
 from pollux.core.messages import JSON, CallFacts, ToolCall
 from pollux.core.page import Page
-from pollux.core.policy import Facts, Grant, PolicyRequest, Rule, asked_again, decide, hides, offered_scopes
+from pollux.core.policy import MOST_SUBJECTS, UNANALYSED, Grant, PolicyRequest, Rule, Verdict
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Approval, Run, action_id, approval_id
-from pollux.core.thread import provenance_of
-from pollux.core.tools import Personal, Tool, ToolSpec
+from pollux.core.thread import NO_FACTS, facts_of
+from pollux.core.tools import Informed, Personal, Tool, ToolSpec
 from pollux.engine import schemas
-from pollux.engine.definitions import definition_hash
+from pollux.engine.definitions import defined, definition_hash
 from pollux.engine.logs import log_of
 from pollux.engine.on_page import OnPage
 from pollux.engine.outside import Outside
@@ -35,7 +37,6 @@ logger = log_of(__name__)
 PREVIEW_LENGTH = 2_000
 MAX_OFFERS = 1_000
 MAX_BOXES = 200
-NO_FACTS = CallFacts()
 
 Offer = tuple[tuple[ToolSpec, ...], tuple[Rule, ...], frozenset[str]]
 """The tools that the model hears of, the rules it is under, and the tools' names."""
@@ -104,7 +105,9 @@ class Gate:
         """Our tools, and those that the run's page brings."""
         if not run.page or not run.page.tools:
             return self.toolbox
-        key = (tuple((spec.schema_hash, spec.description) for spec in run.page.tools), run.page.private)
+        page = run.page
+        asked = (page.private, page.consequential, page.sending, page.names)
+        key = (tuple((spec.schema_hash, spec.description) for spec in page.tools), *asked)
         known = self._boxes.get(key)
         if known is None:
             _make_room(self._boxes, MAX_BOXES)
@@ -114,6 +117,8 @@ class Gate:
     async def tools_for(self, run: Run) -> tuple[ToolSpec, ...]:
         """The tools that the model hears of now: those that depend on the user's accounts only once they are there."""
         specs = self.offer_of(run)[0]
+        if not self.toolbox.personal:
+            return specs
         hidden = {
             name
             for name, tool in self.toolbox.personal.items()
@@ -142,7 +147,7 @@ class Gate:
         if not objection or not is_redefined(action, terms):
             return objection
         try:
-            prepared = terms.toolbox.prepare(action.tool, action.args)
+            prepared = terms.toolbox.prepare(action.tool, action.args, action.call.facts)
         except ValidationError:
             # The call does not fit the new tool: there is nothing to ask about.
             return objection
@@ -163,19 +168,11 @@ class Followed:
         self._decided: set[ActionId] = set()
 
     async def __call__(self, run: Run) -> Event | None:
-        fact = await self._next(run)
-        if fact is None:
-            # After a conflict all of it is asked again: then under the terms of that moment.
-            self._grantless = self._terms = None
-            self._decided.clear()
-        return fact
-
-    async def _next(self, run: Run) -> Event | None:
         gate = self._gate
         ending = conclude(run, gate.clock.now())
-        if ending is not None or run.driver != gate.name or not self._is_driven:
+        if ending is not None:
             return ending
-        for effect in pending(run):
+        for effect in pending(run) if self._is_driven and run.driver == gate.name else ():
             match effect:
                 case CallModel(begun=False):
                     return ModelCalled(epoch=run.epoch, turn=run.turn, attempt=run.attempt, at=gate.clock.now())
@@ -188,22 +185,28 @@ class Followed:
                     return begin(run, _known(run, action_id), terms, is_fresh=is_fresh)
                 case _:
                     pass
+        # After a conflict all of it is asked again: then under the terms of that moment.
+        self._grantless = self._terms = None
+        self._decided.clear()
         return None
 
     async def _authorize(self, run: Run, call: ToolCall) -> Event:
-        """A grant can only turn a question into leave: where there is no question, none needs to be read."""
-        personal = self._gate.toolbox.personal.get(call.name)
-        if personal is not None and (refusal := await _not_admitted(run, call, personal, self._gate.clock.now())):
+        """A grant can only turn a question into leave: where the rules ask nothing, none needs to be read."""
+        gate = self._gate
+        personal = gate.toolbox.personal.get(call.name)
+        if personal is not None and (refusal := await _not_admitted(run, call, personal, gate.clock.now())):
             return refusal
         if self._grantless is None:
-            self._grantless = await self._gate.terms_for(run, granted=False)
-        decision = authorize(run, call, self._terms or self._grantless)
-        if isinstance(decision, ActionDecided):
-            if self._terms is None and not _is_allowed(decision.action):
-                self._terms = await self._gate.terms_for(run)
-                return await self._authorize(run, call)
-            self._decided.add(decision.action.id)
-        return decision
+            self._grantless = await gate.terms_for(run, granted=False)
+        terms = self._terms or self._grantless
+        judged = authorize(run, call, terms)
+        if isinstance(judged, CallRefused):
+            return judged
+        if self._terms is None and judged.verdict[0].mode == "require_approval":
+            terms = self._terms = await gate.terms_for(run)
+        action = answered(run, judged, terms, id=action_id(run.id, run.turn, run.calls.index(call)))
+        self._decided.add(action.id)
+        return ActionDecided(epoch=run.epoch, action=action, at=terms.now)
 
 
 async def _not_admitted(run: Run, call: ToolCall, tool: Personal, now: Instant) -> CallRefused | None:
@@ -222,21 +225,31 @@ async def _not_admitted(run: Run, call: ToolCall, tool: Personal, now: Instant) 
     return None
 
 
-def authorize(run: Run, call: ToolCall, terms: Terms) -> ActionDecided | CallRefused:
-    """Make an action of a call, or say why that cannot be."""
+@frozen
+class Judged:
+    """A call whose arguments are ready, and what the rules say of it: all of a decision but the grants."""
+
+    call: ToolCall
+    request: PolicyRequest
+    verdict: Verdict
+    args_hash: str
+    preview: str
+
+
+def authorize(run: Run, call: ToolCall, terms: Terms) -> Judged | CallRefused:
+    """Make the call ready for a decision, or say why that cannot be."""
     if call.name not in terms.offered or call.name not in terms.toolbox:
         known = ", ".join(sorted(terms.offered)) or "none"
         return _refusal(run, call, "unknown_tool", f"there is no tool {call.name!r}; the tools are: {known}", terms)
     try:
-        args = terms.toolbox.prepare(call.name, call.args)
-        action = plan(run, call, args, terms, id=action_id(run.id, run.turn, run.calls.index(call)))
+        args = terms.toolbox.prepare(call.name, call.args, call.facts)
+        return _judged(run, call, args, terms)
     except ValidationError as problem:
         return _refusal(run, call, "invalid_args", str(problem), terms)
     except Exception:
         # A tool that cannot even describe its call is not run: default to refusing.
         logger.exception("a tool failed while its call was being prepared")
         return _refusal(run, call, "invalid_args", "the tool could not prepare this call", terms)
-    return ActionDecided(epoch=run.epoch, action=action, at=terms.now)
 
 
 def plan(
@@ -250,35 +263,47 @@ def plan(
     asker: str = "",
 ) -> Action:
     """An action for prepared arguments, with the policy's answer and, where it asks, the question to a person."""
-    tool = terms.toolbox[call.name]
-    spec = tool.spec
-    definition = terms.toolbox.definition(call.name) if terms.grants else ""
-    request = _request_for(run, tool, args, call, asker=asker, definition=definition)
-    decision = decide(request, terms.rules, terms.grants, match=is_match)
-    decision = asked_again(decision) if run.restored and spec.side_effect else decision
-    args_hash = digest(args)
-    preview = _glance(tool.preview(args) + (call.facts.preview_note if call.facts else ""))
+    judged = _judged(run, call, args, terms, asker)
+    return answered(run, judged, terms, id=id, edited_by=edited_by, asker=asker)
+
+
+def _judged(run: Run, call: ToolCall, args: dict[str, JSON], terms: Terms, asker: str = "") -> Judged:
+    tool = terms.toolbox.informed(call.name, call.facts)
+    request = _request_for(run, tool, args, call, asker=asker)
+    verdict = policy.by_rules(request, terms.rules, match=is_match)
+    if verdict[0].mode == "require_approval" or (run.restored and tool.spec.side_effect):
+        # Somebody may consent to it, or has.
+        definition = run.consented(terms.toolbox.definition(call.name), asker)
+        request = replace(request, facts=replace(request.facts, definition=definition))
+    note = call.facts.preview_note if call.facts else ""
+    return Judged(call, request, verdict, digest(args), _glance(tool.preview(args) + note))
+
+
+def answered(run: Run, judged: Judged, terms: Terms, *, id: ActionId, edited_by: str = "", asker: str = "") -> Action:
+    """The action, once the grants are looked at. Nothing of the tool's own is asked any more, and no rule twice."""
+    request = judged.request
+    spec = terms.toolbox[judged.call.name].spec
+    decision = policy.with_grants(request, judged.verdict, terms.grants)
+    decision = policy.asked_again(decision) if run.restored and spec.side_effect else decision
     approval = None
     if decision.mode == "require_approval":
         approval = Approval(
             id=approval_id(id),
-            args_hash=args_hash,
+            args_hash=judged.args_hash,
             schema_hash=spec.schema_hash,
             reason=decision.reason,
-            preview=preview,
+            preview=judged.preview,
             requested_at=terms.now,
             expires_at=terms.now + run.limits.approval_seconds,
-            scopes=() if run.restored else offered_scopes(request, terms.rules, match=is_match),
+            scopes=() if run.restored else policy.offered_scopes(request, judged.verdict),
         )
-    if decision.mode != "deny" and (approval or decision.grants):
-        definition = definition or terms.toolbox.definition(call.name)
     return Action(
         id=id,
-        call=call,
+        call=judged.call,
         turn=run.turn,
         tool=spec.name,
-        args=args,
-        args_hash=args_hash,
+        args=request.args,
+        args_hash=judged.args_hash,
         schema_hash=spec.schema_hash,
         decided_at=terms.now,
         side_effect=spec.side_effect,
@@ -288,11 +313,11 @@ def plan(
         decision=decision,
         subjects=tuple(sorted(request.subjects)),
         provenance=tuple(sorted(request.facts.provenance)),
-        preview=preview,
+        preview=judged.preview,
         approval=approval,
         edited_by=edited_by,
         asker=asker,
-        definition=definition if approval or decision.grants else "",
+        definition=terms.toolbox.definition(judged.call.name) if approval or decision.grants else "",
     )
 
 
@@ -318,31 +343,14 @@ def begin(run: Run, action: Action, terms: Terms, *, is_fresh: bool = False) -> 
 
 
 def _request_for(
-    run: Run, tool: Tool, args: dict[str, JSON], call: ToolCall, *, asker: str, definition: str
+    run: Run, tool: Tool, args: dict[str, JSON], call: ToolCall, *, asker: str, definition: str = ""
 ) -> PolicyRequest:
-    # What a tool asks for is made of that tool's words, too.
-    asking = run.action(asker) if asker else None
-    words = provenance_of(run).union([f"tool:{asking.tool}"] if asking else [])
-    known = call.facts or NO_FACTS
-    return PolicyRequest(
-        tool=tool.asking(args) if isinstance(tool, OnPage) else tool.spec,
-        args=args,
-        facts=Facts(
-            user=run.user,
-            interface=run.door,
-            profile=run.profile,
-            interactive=run.interactive,
-            thread_id=run.thread_id,
-            provenance=words,
-            asker=asking.tool if asking else "",
-            capabilities=frozenset(known.capabilities),
-            document=run.document,
-            rendered_from=frozenset(known.rendered_from),
-            placed_by=frozenset(known.placed_by),
-            definition=definition,
-        ),
-        subjects=tool.subjects(args),
-    )
+    spec = tool.asking(args) if isinstance(tool, OnPage) else tool.spec
+    # Worked out from the facts of the call, by the tool: no argument says it, and no edit changes it.
+    unaccepted = tool.unaccepted(args) if isinstance(tool, Informed) else ()
+    facts = facts_of(run, call, asker=asker, unaccepted=unaccepted, definition=definition)
+    subjects = tool.subjects(args)
+    return PolicyRequest(spec, args, facts, subjects | {UNANALYSED} if len(subjects) > MOST_SUBJECTS else subjects)
 
 
 def is_redefined(action: Action, terms: Terms) -> bool:
@@ -371,7 +379,8 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     if digest(action.args) != action.args_hash:
         return "the arguments are not the ones that were decided on"
     try:
-        request = _request_for(run, tool, action.args, action.call, asker=action.asker, definition=action.definition)
+        known = terms.toolbox.informed(action.tool, action.call.facts)
+        request = _request_for(run, known, action.args, action.call, asker=action.asker, definition=action.definition)
     except Exception:
         # As when it was planned: what a tool cannot describe is not run. Whoever answered is not to blame for it.
         logger.exception("a tool failed while its call was being looked at again")
@@ -381,7 +390,7 @@ def _objection(run: Run, action: Action, terms: Terms) -> str:
     grants = [grant for grant in terms.grants if grant.id in counted]
     if len(grants) < len(counted):
         return "the policy wants a person's approval now: what allowed it without one was revoked"
-    decision = decide(request, terms.rules, grants, match=is_match)
+    decision = policy.decide(request, terms.rules, grants, match=is_match)
     if decision.mode == "deny":
         return f"the policy forbids it now: {decision.reason}"
     if decision.mode == "require_approval" and action.approval is None:
@@ -406,12 +415,9 @@ def _offered_tools(run: Run, profile: Profile, toolbox: "Toolbox", rules: Sequen
     return tuple(
         toolbox[name].spec
         for name in profile.tools
-        if name in toolbox and not hides(rules, tool=name, interface=run.door, profile=run.profile, user=run.user)
+        if name in toolbox
+        and not policy.hides(rules, tool=name, interface=run.door, profile=run.profile, user=run.user)
     )
-
-
-def _is_allowed(action: Action) -> bool:
-    return action.decision is not None and action.decision.mode == "allow"
 
 
 def _known(run: Run, action_id: ActionId) -> Action:
@@ -420,54 +426,65 @@ def _known(run: Run, action_id: ActionId) -> Action:
     return action
 
 
-class Toolbox(Mapping[str, Tool]):
+class Toolbox(dict[str, Tool]):
     """Tools by name. Two of one name are refused: the model could not tell them apart."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
+        super().__init__()
         self._validators: dict[str, jsonschema_rs.Validator] = {}
         self._outside: dict[str, Outside] = {}
         """Schemas of the page's tools. Made when they are called: a page may bring many, and calls few."""
         self._definitions: dict[str, str] = {}
         self.personal: dict[str, Personal] = {}
         """Those that need an account of the user's."""
+        self._informed: dict[str, Informed] = {}
         for tool in tools:
             self.add(tool)
 
     def add(self, tool: Tool) -> None:
         name = tool.spec.name
-        if name in self._tools:
+        if name in self:
             raise ValidationError(f"two tools are called {name!r}; give one of them another name")
         try:
             self._validators[name] = schemas.validator(tool.spec.input_schema)
         except ValidationError as problem:
             raise ValidationError(f"tool {name!r}: {problem}") from None
-        self._tools[name] = tool
+        self[name] = tool
+        # Now, as its author made it: what it holds may change while it works, and would be another one by then.
+        self._definitions[name] = defined(tool)
         if isinstance(tool, Personal):
             self.personal[name] = tool
+        if isinstance(tool, Informed):
+            self._informed[name] = tool
 
     def with_page(self, page: Page) -> "Toolbox":
         """These tools, and those that a page brings. Of two with one name, ours or the first is there."""
         both = Toolbox()
-        both._validators = self._validators
+        both._validators, both._definitions = self._validators, dict(self._definitions)
         both.personal = self.personal
-        private = frozenset(page.private)
-        both._tools = {spec.name: OnPage(spec, private) for spec in reversed(page.tools)} | self._tools
+        both._informed = self._informed
+        asked = (frozenset(page.private), frozenset(page.consequential), frozenset(page.sending), dict(page.names))
+        both.update({spec.name: OnPage(spec, *asked) for spec in reversed(page.tools)} | self)
         return both
 
     def definition(self, name: str) -> str:
-        """The hash of what the tool is. Worked out when somebody may consent to it, once."""
+        """The hash of what the tool is. Of a page's it is worked out when somebody may consent to it."""
         if name not in self._definitions:
-            self._definitions[name] = definition_hash(self._tools[name])
+            self._definitions[name] = definition_hash(self[name])
         return self._definitions[name]
 
-    def prepare(self, name: str, args: object) -> dict[str, JSON]:
+    def informed(self, name: str, facts: CallFacts | None) -> Tool:
+        """The tool for a call of which this is known."""
+        tool = self._informed.get(name)
+        return self[name] if tool is None else tool.informed(facts or NO_FACTS)
+
+    def prepare(self, name: str, args: object, facts: CallFacts | None = None) -> dict[str, JSON]:
         """The arguments in canonical form, checked by schema and by the tool itself. Raises ValidationError."""
-        if name not in self._tools:
+        if name not in self:
             raise ValidationError(f"there is no tool {name!r} any more; reject the call instead")
         if not isinstance(args, dict):
             raise ValidationError(f"expected an object of arguments, found {type(args).__name__}")
-        tool = self._tools[name]
+        tool = self.informed(name, facts)
         if isinstance(tool, OnPage):
             known = self._outside.get(name) or self._outside.setdefault(name, Outside.of(tool.spec.input_schema))
             checked = known.checked(cast("dict[str, JSON]", args))
@@ -476,20 +493,8 @@ class Toolbox(Mapping[str, Tool]):
             checked = cast("dict[str, JSON]", normal(args))
             require_bounded(checked, tool.spec.input_schema)
             if not self._validators[name].is_valid(checked):
-                schemas.check(self._validators[name], checked)
+                schemas.check(self._validators[name], checked, tool.spec.input_schema)
         # What the model asked for stays as it was, whatever the tool does with what it is given.
         checked = dict(checked) if checked is args else checked
         prepared = tool.prepare(checked)
         return checked if prepared is checked else cast("dict[str, JSON]", normal(prepared))
-
-    def __getitem__(self, name: str) -> Tool:
-        return self._tools[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tools
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tools)
-
-    def __len__(self) -> int:
-        return len(self._tools)

@@ -52,11 +52,13 @@ class DayUsage:
 
 @frozen
 class Spending:
-    """Tokens of runs of a day: those they used, and those that the open ones may use beyond."""
+    """Tokens since a moment."""
 
     used: int = 0
+    """By runs that changed since then: all that each of them used, also before."""
     promised: int = 0
-    """A run may pass its own limit by one call, whose input may be all that it has used before: twice the limit."""
+    """What open runs may use beyond, whenever they began. A run may pass its own limit by one call, whose input may be
+    all that it has used before: twice the limit. One without a limit is taken to have just reached one."""
 
 
 def glance_of(run: Run) -> Glance:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeVar
 
 from pollux.core import machine
-from pollux.core.canonical import canonical
+from pollux.core.canonical import form_of
 from pollux.core.errors import Conflict, Draining, NotFound, PolluxError, StoreError
 from pollux.core.events import (
     ActionCompleted,
@@ -20,6 +20,7 @@ from pollux.core.events import (
     ActionSettled,
     ActionStarted,
     ApprovalResolved,
+    CallRefused,
     CancelRequested,
     Event,
     HistoryCompressed,
@@ -31,7 +32,7 @@ from pollux.core.events import (
 from pollux.core.ids import ActionId, Instant, RunId, ThreadId, UserId
 from pollux.core.machine import step
 from pollux.core.policy import Grant
-from pollux.core.run import Action, Run, evolve
+from pollux.core.run import Action, Run, evolve, touched_since
 from pollux.core.thread import MessagesImported, Thread, ThreadCompressed, ThreadEvent, sources_of, step_thread
 from pollux.engine.feed import Feed
 from pollux.engine.logs import log_of
@@ -317,7 +318,8 @@ def change_of(
         if isinstance(event, HistoryCompressed) and event.compressed:
             note = ThreadCompressed(run_id=after.id, compressed=event.compressed, at=event.at)
             thread, thread_events = step_thread(thread, note), (*thread_events, note)
-    touched = _touched(before, after)
+    touched = touched_since(before, after)
+    audited = [action for action in touched if action.is_audited]
     return Change(
         run=after,
         events=events,
@@ -336,13 +338,13 @@ def change_of(
         messages=(*brought, *after.messages[said:]),
         approvals=tuple(_approval_rows(after, touched)) if touched else (),
         grants=tuple(grant for event in events for grant in _grants(after, event)) if touched else (),
-        audit=tuple(_audit(before, after, events, touched)) if touched else (),
+        audit=tuple(_audit(before, after, events, audited)) if audited else (),
     )
 
 
 def _sources(before: Run | None, after: Run, thread: Thread) -> tuple[str, ...]:
     """Whose words are in the thread, the run's own among them."""
-    new = set(after.sources).difference(thread.sources)
+    new = set(after.sources).difference(thread.sources) if after.sources else set[str]()
     if before is None:
         new |= sources_of(after.messages)
     elif len(after.done) > len(before.done):
@@ -379,21 +381,6 @@ def is_owed(run: Run) -> bool:
     return bool(machine.pending(run)) or any(a.started and not a.outcome and a.where != "page" for a in run.open)
 
 
-def _touched(before: Run | None, after: Run) -> list[Action]:
-    """The actions that these events changed. Untouched ones are the very same objects."""
-    if before is None:
-        return []
-    if before.open is after.open and before.done is after.done:
-        return []
-    known = {id(action) for action in before.open}
-    # Of the earlier turns only late truths change, so they are compared as a whole first.
-    settled = len(before.done)
-    if after.done[:settled] != before.done:
-        known |= {id(action) for action in before.done}
-        settled = 0
-    return [action for action in (*after.done[settled:], *after.open) if id(action) not in known]
-
-
 def _approval_rows(run: Run, touched: list[Action]) -> Iterator[ApprovalRow]:
     root = run.parent.root if run.parent else run.id
     for action in touched:
@@ -416,11 +403,9 @@ def _grants(run: Run, event: Event) -> Iterator[Grant]:
         yield from run.grants_of(action) if action else ()
 
 
-def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: list[Action]) -> Iterator[AuditFact]:
-    """One line for each change of an action that can have an effect. What only reads is in the journal alone."""
-    effects = {action.id: action for action in touched if action.side_effect}
-    if not effects:
-        return
+def _audit(before: Run | None, after: Run, events: tuple[Event, ...], audited: list[Action]) -> Iterator[AuditFact]:
+    """One line for each change of an audited action."""
+    effects = {action.id: action for action in audited}
     for event in events:
         match event:
             case ActionDecided():
@@ -429,6 +414,12 @@ def _audit(before: Run | None, after: Run, events: tuple[Event, ...], touched: l
                 if action := effects.get(event.action.id):
                     by = action.decision.decider if action.decision else ""
                     yield _fact(after, action, "decided", event.at, status=event.action.status, by=by)
+            case CallRefused():
+                for action in effects.values():
+                    if action.call.id == event.call_id:
+                        # A name that no tool has is the model's own text, which an erasure must reach.
+                        tool = "unknown" if event.code == "unknown_tool" else ""
+                        yield _fact(after, action, "refused", event.at, tool=tool)
             case ApprovalResolved():
                 for action in effects.values():
                     if action.approval and action.approval.id == event.approval_id:
@@ -485,7 +476,7 @@ def _fact(
         action_id=action.id,
         model_name=run.model,
         tool_name=tool or action.tool,
-        input=canonical(action.args),
+        input=form_of(action.args_hash, action.args) if action.args_hash else b"",
         # What was only seen was never decided about.
         policy_decision=decision.mode if decision and is_decided else "",
         approval_id=approval.id if approval else "",

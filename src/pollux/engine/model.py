@@ -34,7 +34,7 @@ class Turns(list[Message]):
         return b",".join(filter(None, known))
 
 
-@frozen
+@frozen(slots=False)
 class ModelRequest:
     """One call of a model. `extra` is passed verbatim; `stream` says whether anybody watches the text arrive."""
 

@@ -1,14 +1,15 @@
 """A tool that a page brings. It is decided about here, and executed there.
 
 What a page does for its visitor needs no approval: the visitor asked, watches and can stop. A model that fills in a
-password, a card's number or a one-time code is asked about all the same. The page can only add to that.
+password, a card's number or a one-time code is asked about all the same, and so is one that presses what pays, orders,
+sends or deletes. The page says which controls do that, and what they are called; it can only add to what is asked.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import chain, repeat
 from math import isfinite
 from typing import Final, cast
@@ -30,6 +31,21 @@ _CONTENTS: Final = ("text", "value", "content")
 _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
 """Tools that put nothing into a field, as long as their arguments only say where."""
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
+_LOOKING: Final = re.compile(r"(?:focus|hover|scroll|read)\b.*")
+_PRESSING: Final = ("enter", "space", "")
+"""Keys that press what has the focus; a blank is a key, too."""
+_VERBS: Final[Mapping[str, str]] = {
+    "click": "Press",
+    "press": "Press a key in",
+    "trigger-interaction": "Press",
+    "fill": "Fill in",
+    "fill-input": "Fill in",
+    "type": "Fill in",
+    "set": "Fill in",
+    "select": "Choose in",
+    "toggle": "Switch",
+}
+"""What a tool does to a control, in words for the visitor."""
 _SECRET_FORMATS: Final = ("password", "one-time-code")
 _NONE: Final[Mapping[str, JSON]] = {}
 _BETWEEN: Final = re.compile(r"[/,>]")
@@ -44,6 +60,10 @@ class OnPage:
 
     spec: ToolSpec
     private: frozenset[str] = frozenset()
+    consequential: frozenset[str] = frozenset()
+    sending: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the page calls the controls that are asked about."""
 
     def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
         return args
@@ -52,17 +72,45 @@ class OnPage:
         return frozenset()
 
     def preview(self, args: dict[str, JSON]) -> str:
-        return f"{self.spec.name} {canonical(args).decode()}" if args else self.spec.name
+        if args.keys() == {"key"}:
+            return f"Press the key {str(args['key']).strip() or 'Space'}"
+        if (name := self._called(args)) is None:
+            return f"{self.spec.name} {canonical(args).decode()}" if args else self.spec.name
+        tool = kebab(self.spec.name)
+        verb = _VERBS.get(tool) or _VERBS.get(tool.partition("-")[0]) or f"{self.spec.name}:"
+        rest = {key: value for key, value in args.items() if key not in _REFERENCES or key == "key"}
+        if not rest:
+            return f"{verb} “{name}”"
+        value = next(iter(rest.values())) if len(rest) == 1 else rest
+        return f"{verb} “{name}”: {value if isinstance(value, str) else canonical(value).decode()}"
 
     def asking(self, args: dict[str, JSON]) -> ToolSpec:
-        """The tool as the policy shall see it for this call: one that fills in a private field asks first."""
-        return replace(self.spec, default_approval="required") if self._fills_private(args) else self.spec
+        """The tool as the policy shall see it for this call: one that may do harm asks first."""
+        asks = self._fills_private(args) or self._has_consequences(args)
+        return replace(self.spec, default_approval="required") if asks else self.spec
 
     async def run(self, context: ToolContext, args: dict[str, JSON]) -> object:
         raise AssertionError("a page's tool runs in the page")
 
     async def reconcile(self, context: ToolContext, args: dict[str, JSON]) -> Reconciled:
         return Reconciled("unknown")
+
+    def _called(self, args: dict[str, JSON]) -> str | None:
+        """What the page calls the control that a call is about, where that is known."""
+        spellings = (spelling for each in _scalars(args) for spelling in _spellings(each)) if self.names else ()
+        return next((self.names[spelling] for spelling in spellings if spelling in self.names), None)
+
+    def _has_consequences(self, args: dict[str, JSON]) -> bool:
+        """Decided on the control alone: what a tool is called changes nothing about a press."""
+        if _LOOKING.fullmatch(kebab(self.spec.name)):
+            return False
+        if EVERYTHING in self.consequential or self._refers(args, self.consequential):
+            return True
+        if not any(isinstance(each, str) and each.strip().casefold() in _PRESSING for each in _scalars(args)):
+            return False
+        # A key without a reference goes to where the focus is, which may be any of these.
+        is_anywhere = "key" in args and not any(name in args for name in ("coordinate", "ref", "refName"))
+        return self._refers(args, self.sending) or (is_anywhere and bool(self.sending or self.consequential))
 
     def _fills_private(self, args: dict[str, JSON]) -> bool:
         """Decided on what is put in and where, and on what anybody says of that: no name of a tool excuses it."""
@@ -77,14 +125,14 @@ class OnPage:
         semantic = _SEMANTIC.fullmatch(name)
         if (semantic and names_secret(semantic[1])) or (puts_in and self._is_secret(self.spec.name)):
             return True
-        return any(self._names_private(members) for members in _objects(args)) or self._refers_private(args)
+        return any(self._names_private(members) for members in _objects(args)) or self._refers(args, self.private)
 
     def _names_private(self, members: dict[str, JSON]) -> bool:
         return any(map(self._is_secret, _texts([members[key] for key in _NAMING if key in members])))
 
-    def _refers_private(self, args: JSON) -> bool:
-        """Whether anything in the arguments, under whatever name, is the reference of a private control."""
-        return bool(self.private) and any(not self.private.isdisjoint(_spellings(each)) for each in _scalars(args))
+    def _refers(self, args: JSON, controls: frozenset[str]) -> bool:
+        """Whether anything in the arguments, under whatever name, is the reference of one of these controls."""
+        return bool(controls) and any(not controls.isdisjoint(_spellings(each)) for each in _scalars(args))
 
     def _is_secret(self, name: str) -> bool:
         return reference_of(name) in self.private or names_secret(name)

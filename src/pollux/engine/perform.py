@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext
@@ -57,6 +58,7 @@ MAX_DEPTH = 50
 MAX_TEXT = 10_000_000
 """How many characters a result may hold altogether."""
 MAX_MEMBERS = 1_000_000
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _OUTCOMES = ("done", "not_done", "unknown")
 
 Instruct = Callable[[Run, Profile], Awaitable[str]]
@@ -165,7 +167,14 @@ async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now,
         return await _after_trouble(run, _noted_since(action, latest()), tool, problem, now)
     if action.where == "child":
         return ActionHandedOver(epoch=epoch, action_id=action.id, attempt=attempt, at=now())
-    return ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=plain(result), at=now())
+    try:
+        kept = json_of(result)
+    except NoForm as problem:
+        if not action.side_effect:
+            return _action_failed(action, "tool_call_failure", str(problem), now())
+        # It has happened: after an error the model would do it again.
+        kept = f"(done; {problem})"
+    return ActionCompleted(epoch=epoch, action_id=action.id, attempt=attempt, result=kept, at=now())
 
 
 async def stopped(run: Run, action: Action, tool: Tool | None, now: Now) -> Event:
@@ -362,10 +371,24 @@ def _cap(run: Run, profile: Profile) -> int | None:
 # Whatever a tool returns, as JSON that can be kept: bounded, without cycles and without surprises.
 
 
+class NoForm(Exception):
+    """A result has no JSON form. The text is safe to show."""
+
+
 def plain(value: object) -> JSON:
     """The nearest JSON value. Never raises, whatever a tool returns; what has no form becomes text."""
     try:
+        return json_of(value)
+    except NoForm as problem:
+        return f"({problem})"
+
+
+def json_of(value: object) -> JSON:
+    """The nearest JSON value. Raises NoForm for an object of which only its address could be said."""
+    try:
         return _Reader().read(value, 0)
+    except NoForm:
+        raise
     except Exception as problem:
         logger.exception("a result has no form that can be kept")
         return f"(a {type(value).__name__} that cannot be shown: {type(problem).__name__})"
@@ -423,7 +446,14 @@ class _Reader:
         names = _field_names(value)
         if names:
             return self._object([(name, getattr(value, name, None)) for name in names], depth)
-        return self._written(str(value))
+        text = str(value)
+        # Of its own `__str__` a type knows what it says; a `repr` with an address in memory says nothing.
+        if type(value).__str__ is object.__str__ and _ADDRESS.search(text):
+            raise NoForm(
+                f"the tool returned a {type(value).__name__}, which has no JSON form. Return text, numbers, lists,"
+                " dicts or dataclasses"
+            )
+        return self._written(text)
 
     def _object(self, members: Iterable[tuple[object, object]], depth: int) -> JSON:
         return {self._written(str(name)): self.read(member, depth + 1) for name, member in members}

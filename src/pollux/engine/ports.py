@@ -24,7 +24,7 @@ class Recorded:
     event: Event
 
 
-@frozen
+@frozen(slots=False)
 class RunRow:
     """What a store keeps of a run beside its journal, to find it by."""
 
@@ -67,7 +67,7 @@ class AuditFact:
 
     at: Instant
     kind: str
-    """What happened: decided, approved, rejected, started, completed, failed, settled, granted, revoked, erased."""
+    """What happened: decided, refused, approved, rejected, started, completed, failed, settled, granted, …"""
     user: str
     run_id: str = ""
     thread_id: str = ""
@@ -86,7 +86,7 @@ class AuditFact:
     ended_at: Instant | None = None
 
 
-@frozen
+@frozen(slots=False)
 class Change:
     """One transaction: events with everything derived from them, all or nothing.
 
@@ -111,7 +111,7 @@ class Change:
     """What users entrust, by name, sealed; None takes it back."""
     sessions: tuple[BrowserSession, ...] = ()
     sweep_sessions: Instant | None = None
-    """Sessions that had expired by this moment are removed."""
+    """Sessions that had expired by this moment are removed. It also notes the time."""
     adopts: bool = False
     """Part of the adoption of a restored store, which takes no other change."""
 
@@ -290,9 +290,9 @@ class Store(Protocol):
     async def children(self, run_id: RunId) -> Sequence[RunRow]: ...
 
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
-        """The tokens of this user's runs that began at that moment or later. Erasing what was said gives none back.
+        """The tokens of this user's runs that changed at that moment or later, and what open ones may still use.
 
-        With `is_prefix`, of all users whose names begin so.
+        Erasing what was said gives none back. With `is_prefix`, of all users whose names begin so.
         """
         ...
 
@@ -380,7 +380,8 @@ class Store(Protocol):
         ...
 
     async def latest(self, *, is_live: bool) -> Instant:
-        """The latest moment that was written down, give or take a second; if it `is_live`, at least its server's time.
+        """The latest moment that was written down, give or take a second; if it `is_live`, at least its server's time,
+        and where there is no server, with the time that this machine has been up since.
 
         No clock of a process that writes may be behind it.
         """

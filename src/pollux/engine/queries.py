@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Final
 
 from pollux.core.errors import Misfit, NotFound, TooNew
@@ -130,7 +129,7 @@ class Queries:
         return await self._store.grants(user)
 
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
-        """The tokens of this user's runs, or of all whose names begin so, that began at that moment or later."""
+        """The tokens of the runs of this user, or of all whose names begin so, since that moment; see the port."""
         return await self._store.spent(user, since, is_prefix=is_prefix)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
@@ -178,18 +177,13 @@ class Queries:
         """The id that these words become: always the same, and nobody without the store's key can work it out."""
         return RunId(self._id_for("run", parts))
 
-    async def child_of(self, action_id: str) -> RunId:
+    def child_of(self, action_id: str) -> RunId:
         """The run that works on this action, whether or not it has begun."""
-        # As children were named before names were keyed: one that is open must not be begun again under another name.
-        old = RunId(f"run_{sha256(action_id.encode()).hexdigest()[:24]}")
-        return old if await self._store.versions([old]) else self.run_id_for("child", action_id)
+        return self.run_id_for("child", action_id)
 
-    async def thread_beneath(self, thread_id: ThreadId, block_id: str, user: UserId) -> ThreadId:
+    def thread_beneath(self, thread_id: ThreadId, block_id: str) -> ThreadId:
         """Where all goes at one block of a thread's document are, whether or not there was any."""
-        # The older name could be worked out, so only what is the user's own can bear it.
-        old = ThreadId(f"thr_{sha256(f'{thread_id} {block_id}'.encode()).hexdigest()[:24]}")
-        is_old = await self._store.thread(old, user) is not None
-        return old if is_old else ThreadId(self._id_for("thr", (thread_id, block_id)))
+        return ThreadId(self._id_for("thr", (thread_id, block_id)))
 
     def _id_for(self, kind: str, parts: Sequence[str]) -> str:
         return f"{kind}_{self._store.digest(chr(0).join((kind, *parts)))[:32]}"

@@ -50,9 +50,11 @@ class AtWork:
         if tool not in self.gate.profile_of(self.feed.run).tools:
             # Nobody is asked about what could not be run anyway.
             raise ValidationError(f"there is no tool {tool!r} that could be asked for here")
-        prepared = self.gate.toolbox.prepare(tool, args)
+        own = self.action.call.facts
+        facts_of_call = CallFacts(capabilities=tuple(sorted(capabilities)), places=own.places if own else ())
+        known = facts_of_call if facts_of_call != CallFacts() else None
+        prepared = self.gate.toolbox.prepare(tool, args, known)
         epoch, _ = self._attempt
-        known = CallFacts(capabilities=tuple(sorted(capabilities))) if capabilities else None
         decided: list[ActionId] = []
 
         async def facts(run: Run) -> Sequence[Event]:
@@ -71,7 +73,7 @@ class AtWork:
         if tool not in self.gate.profile_of(self.feed.run).tools:
             return f"there is no tool {tool!r} here"
         try:
-            prepared = self.gate.toolbox.prepare(tool, args)
+            prepared = self.gate.toolbox.prepare(tool, args, self.action.call.facts)
         except ValidationError as problem:
             return str(problem)
         run = self.feed.run

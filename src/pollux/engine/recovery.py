@@ -12,6 +12,7 @@ from pollux.engine.driver import Crew, Means, OnEnd
 from pollux.engine.ledger import patiently
 from pollux.engine.logs import log_of
 from pollux.engine.ports import Dispatcher, RunRow
+from pollux.engine.timekeeping import Timekeeper
 
 logger = log_of(__name__)
 
@@ -31,6 +32,13 @@ class Recovery:
         self._on_end = on_end
         self._on_expiry = on_expiry
         self.crew.go(self._serve())
+        self._timekeeper = Timekeeper(self._store, self._gate.clock)
+        self.crew.go(self._timekeeper.run())
+
+    async def close(self, grace: float) -> None:
+        """Let what is under way go on for a while, then leave the rest to another recovery."""
+        await self.crew.close(grace)
+        await self._timekeeper.close()
 
     async def recover(self) -> int:
         """Take on the runs that nobody alive is driving, and those whose time has come. Returns how many."""
@@ -137,6 +145,9 @@ class Recovery:
             await work
         except Misfit as misfit:
             logger.info("somebody else was faster: %s", misfit)
+            return False
+        except NotFound:
+            logger.info("a run is not taken on: its content was erased")
             return False
         except TooNew as problem:
             logger.warning("a run is left to a newer process: %s", problem)

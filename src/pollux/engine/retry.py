@@ -1,5 +1,7 @@
 """When a failed model call is tried again. Lives once, above the providers; only before the first word of an answer."""
 
+import random
+
 from pollux.core.errors import ModelError
 from pollux.core.ids import Instant
 
@@ -14,7 +16,10 @@ def retry_at(error: ModelError, *, attempt: int, since: Instant, now: Instant) -
     """The moment of the next try, or None when there is to be none."""
     if error.started or error.kind not in _PASSING or attempt >= MAX_ATTEMPTS:
         return None
-    # The server knows best when it wants to hear from us again; without its word, double the wait each time.
-    delay = error.retry_after if error.retry_after is not None else FIRST_DELAY * 2 ** (attempt - 1)
+    # The server knows best when it wants to hear from us again; without its word, double the wait each time, up to half
+    # of it left to chance: those who failed together do not all come back together.
+    delay = error.retry_after
+    if delay is None:
+        delay = FIRST_DELAY * 2 ** (attempt - 1) * random.uniform(0.5, 1)
     moment = now + delay
     return moment if moment - since <= MAX_SECONDS else None

@@ -4,6 +4,7 @@ A folder may hold anything under the name of a file that is read: a pipe, a devi
 that a parser works on for hours. Whoever reads such a file reads it through here.
 """
 
+import errno
 import os
 import re
 import stat
@@ -43,13 +44,37 @@ def read_file(path: Path, *, most: int) -> bytes | None:
 
     Raises OSError.
     """
-    # Looked at before it is opened: opening a device may already do something.
     if not path.is_file():
         return None
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return None
+    with open(open_file(path), "rb") as file:
         return file.read(most + 1)
+
+
+def read_small(path: Path, *, most: int) -> bytes:
+    """All of a regular file. Raises OSError, also where it is larger or something else."""
+    with open(open_file(path), "rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes")
+    return content
+
+
+def open_file(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A regular file, never waited for. Raises OSError, also for a pipe, a device or a folder."""
+    # Looked at before it is opened: opening a device may already do something.
+    _require_regular(os.stat(path))
+    file = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        _require_regular(os.fstat(file))
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
+def _require_regular(found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def walk(top: Path, *, without: Collection[str] = ()) -> Iterator[tuple[Path, list[str]]]:

@@ -10,10 +10,9 @@ digest, so that an entry says nothing about them once the content itself is eras
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from math import isfinite
 from typing import Any
-from unicodedata import normalize
 
 import msgspec
 
@@ -65,12 +64,6 @@ def hash_of(entry: AuditEntry) -> str:
         return _hash({name: getattr(entry, name) for name in _HASHED})
     except ValidationError:
         return ""
-
-
-def composed(entry: AuditEntry) -> AuditEntry:
-    """The entry with its texts in NFC, as they were hashed before."""
-    found = {name: getattr(entry, name) for name in _HASHED}
-    return replace(entry, **{name: normalize("NFC", text) for name, text in found.items() if isinstance(text, str)})
 
 
 def seal_of(own: str, key: bytes) -> str:

@@ -25,13 +25,20 @@ USED_BY_MODEL: Final = f"""
 UNSURE: Final = "(unknown > 0 OR told <> version)"
 """Of a run that ended badly: whether it may hold an action whose outcome is unknown."""
 
-SPENDING: Final = """
-    CAST(coalesce(sum(tokens), 0) AS bigint),
-    CAST(coalesce(sum(2 * budget - tokens) FILTER (
-        WHERE 2 * budget > tokens AND status NOT IN ('completed', 'failed', 'cancelled')
-    ), 0) AS bigint)
-"""
-"""The columns of `Spending`, as SQL."""
+
+def spending(runs: str, whose: str, since: str) -> str:
+    """What selects the columns of `Spending`, as SQL. Its values: the moment, whose twice, and the moment again.
+
+    Whose twice, so that an index leads to either part. A run without a limit is taken to have just reached one.
+    """
+    return f"""
+        SELECT
+            CAST(coalesce(sum(tokens) FILTER (WHERE updated_at >= {since}), 0) AS bigint),
+            CAST(coalesce(sum(2 * coalesce(budget, tokens) - tokens) FILTER (
+                WHERE ended_at IS NULL AND 2 * coalesce(budget, tokens) > tokens
+            ), 0) AS bigint)
+        FROM {runs} WHERE ({whose} AND ended_at IS NULL) OR ({whose} AND ended_at >= {since})
+    """
 
 
 def beginning_of(body: bytes) -> str:

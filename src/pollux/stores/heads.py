@@ -5,49 +5,51 @@ could tell a chain that was cut short, or a whole database put back to last week
 
 A file that was emptied can be told from one without heads: whenever a process dies, there is none without a line. It
 comes into being with its first one in it. Of a store without entries that one says that here the heads begin.
+
+Each process knows a line that it has read or written. Where that one is gone, the next line follows it all the same: a
+verification at any time later finds the gap.
 """
 
 import fcntl
-import hmac
-import json
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import BinaryIO
 
+from pollux.core.errors import StoreError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant
 from pollux.engine.logs import log_of
+from pollux.engine.untrusted import open_file
 from pollux.stores.audit import Tip
+from pollux.stores.head_lines import LONGEST, NO_HEADS, NO_LINE, Line, Read, first_line, head_line, read_lines
 
 logger = log_of(__name__)
 
-
-@frozen
-class Read:
-    """What the file holds: heads whose signature is right, and how many lines bear a wrong one."""
-
-    heads: Sequence[Tip] = ()
-    forged: int = 0
-    is_missing: bool = False
-    """There is no such file."""
-    is_empty: bool = False
-    """There is a file, but somebody has taken the heads out of it, or put others in their place."""
-
-
-NO_HEADS = Read()
-MOST_TORN = 100
 TAIL = 4096
 """So many bytes at the end of the file hold the last heads."""
+MOST_TORN = 100
+WAIT_SECONDS = 5.0
+
+
+@frozen
+class _Known:
+    """A line that this process has seen in the file, and where it ends."""
+
+    line: Line
+    end: int
 
 
 class Heads:
-    """Appends to and reads one file of heads. Callers hold the store's file lock while they append."""
+    """Appends to and reads one file of heads. Threads take turns to append; processes wait for each other."""
 
     def __init__(self, path: Path, key: bytes, elsewhere: Path | None = None) -> None:
         self._path = path
         self._key = key
         self._elsewhere = elsewhere
+        self._known: _Known | None = None
         self._torn: set[str] = set()
         """Lines that are not whole, each named once."""
 
@@ -57,17 +59,20 @@ class Heads:
         return self._path
 
     def open(self, *, make: bool) -> int | None:
-        """The file, to be told from others. None where there is none, or it cannot be had.
+        """The file, to be told from others. None where there is none, or it cannot be made.
 
         If it is to be made, it says that heads begin here, before there is an entry that one could be signed for.
+        Raises StoreError where it cannot be read.
         """
-        found = self._tail(self._path)
+        found = self.require_readable(self._tail(self._path))
         if make and (found.is_missing or found.is_empty):
-            self._put(0, _beginning(self._key))
+            self._put(0, lambda after: first_line(self._key))
         try:
-            return os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+            return open_file(self._path)
+        except FileNotFoundError:
             return None
+        except OSError as problem:
+            raise self._unreadable(str(problem.strerror)) from None
 
     def move_from(self, path: Path) -> None:
         """Take a file of another name for ours: the store it speaks of was moved here."""
@@ -75,18 +80,75 @@ class Heads:
 
     def append(self, tip: Tip, at: Instant) -> None:
         """Add a line and see it on disk. Where that fails the commit stands, and the next head covers it too."""
-        self._put(tip.seq, signed_line(tip, at, self._key))
+        if self._known and self._known.line.tip.lineage != tip.lineage:
+            # The store was adopted, perhaps with an older file of heads.
+            self._known = None
+        self._put(tip.seq, lambda after: head_line(tip, at, self._key, after))
 
-    def _put(self, seq: int, text: str) -> None:
-        line = text + "\n"
+    def read(self) -> Read:
+        """Every head in the file."""
         try:
-            if not self._begin(line):
-                self._add(line)
+            with open(open_file(self._path), "rb") as file:
+                return read_lines(_lines(file), self._key, after=NO_LINE, on_torn=self._name_torn)
+        except FileNotFoundError:
+            return Read(is_missing=True)
+        except OSError as problem:
+            return Read(unreadable=str(problem.strerror))
+
+    def newest(self) -> Read:
+        """The last heads of the file, however long it is, and those that are kept elsewhere."""
+        here = self._tail(self._path)
+        there = self._tail(self._elsewhere) if self._elsewhere else NO_HEADS
+        if there.unreadable:
+            logger.warning("the audit heads elsewhere could not be read: %s", there.unreadable)
+        return replace(here, heads=(*here.heads, *there.heads), forged=here.forged + there.forged)
+
+    def require_readable(self, found: Read) -> Read:
+        """What was found. Raises StoreError where that is nothing because it cannot be read."""
+        if found.unreadable:
+            raise self._unreadable(found.unreadable)
+        return found
+
+    def _unreadable(self, why: str) -> StoreError:
+        return StoreError(
+            f"expected to read the signed heads of the audit in {self._path}, found: {why}. Check who can write there,"
+            " and put the file back"
+        )
+
+    def _tail(self, path: Path) -> Read:
+        try:
+            file = open_file(path)
+        except FileNotFoundError:
+            return Read(is_missing=True)
+        except OSError as problem:
+            return Read(unreadable=str(problem.strerror))
+        try:
+            return self._end_of(file, path)
+        except OSError as problem:
+            return Read(unreadable=str(problem.strerror))
+        finally:
+            os.close(file)
+
+    def _end_of(self, file: int, path: Path) -> Read:
+        size = os.fstat(file).st_size
+        start = max(0, size - TAIL)
+        text = os.pread(file, TAIL, start)
+        lines = text.splitlines(keepends=True)[1 if start else 0 :]
+        found = read_lines(lines, self._key, after=None if start else NO_LINE, on_torn=self._name_torn)
+        last = found.last
+        if path == self._path and self._known is None and last and last.raw.endswith(b"\n"):
+            self._known = _Known(last, start + text.rindex(last.raw) + len(last.raw))
+        return found
+
+    def _put(self, seq: int, made: Callable[[str], Line]) -> None:
+        try:
+            if not self._begin(made):
+                self._add(made)
         except OSError:
             logger.warning("could not append the audit head of entry %d", seq, exc_info=True)
 
-    def _begin(self, line: str) -> bool:
-        """Make the file with this line in it. False where there is one.
+    def _begin(self, made: Callable[[str], Line]) -> bool:
+        """Make the file with its first line in it. False where there is one.
 
         A process that dies here leaves a draft that nobody reads, and that the next one to begin writes over.
         """
@@ -94,104 +156,78 @@ class Heads:
             return False
         path = Path(os.path.realpath(self._path))
         draft = path.with_name(f"{path.name}.new")
-        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
         try:
             # Others on this host may begin it as well. Only one who holds the draft may give it its name.
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file)
             if path.exists():
                 draft.unlink(missing_ok=True)
                 return False
+            line = made(self._lost() if self._known else NO_LINE)
             os.ftruncate(file, 0)
-            os.write(file, line.encode())
+            _write(file, line.raw)
             os.fsync(file)
             draft.rename(path)
+            self._known = _Known(line, len(line.raw))
         finally:
             os.close(file)
         return True
 
-    def _add(self, line: str) -> None:
-        file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    def _add(self, made: Callable[[str], Line]) -> None:
+        file = open_file(self._path, os.O_RDWR | os.O_APPEND)
         try:
+            _lock(file)
+            size = os.fstat(file).st_size
+            line = made(self._before(file, size))
             # After a torn write, of ours or of a process now gone, the rest of that line would swallow this one.
-            os.write(file, ("\n" + line if _is_torn(file) else line).encode())
+            text = b"\n" + line.raw if size and os.pread(file, 1, size - 1) != b"\n" else line.raw
+            _write(file, text)
+            self._known = _Known(line, size + len(text))
             os.fsync(file)
         finally:
             os.close(file)
 
-    def read(self) -> Read:
-        """Every head in the file.
+    def _before(self, file: int, size: int) -> str:
+        """The signature of the line that the next one follows: the last one, or one of ours that is gone."""
+        known = self._known
+        if known:
+            raw = known.line.raw
+            if os.pread(file, len(raw), known.end - len(raw)) != raw:
+                return self._lost()
+            if known.end == size:
+                return known.line.sig
+        last = self._end_of(file, self._path).last
+        return last.sig if last else known.line.sig if known else NO_LINE
 
-        A line that is not whole is passed over: it is what a crash in the middle of a write leaves behind, and whoever
-        could garble a line could as well have removed it.
-        """
+    def _name_torn(self, line: bytes) -> None:
+        text = line.decode("utf-8", errors="replace").rstrip("\n")
+        if text.strip() and text not in self._torn and len(self._torn) < MOST_TORN:
+            self._torn.add(text)
+            logger.warning("passed over a line of the audit heads that is not whole")
+
+    def _lost(self) -> str:
+        assert self._known, "only what was there can be lost"
+        logger.warning("the file of signed heads was cut or replaced while in use. `pollux audit verify` names it")
+        return self._known.line.sig
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(LONGEST):
+        yield line
+
+
+def _lock(file: int) -> None:
+    """Alone with the file, among all processes of this host. Raises TimeoutError."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
         try:
-            text = self._path.read_bytes()
-        except FileNotFoundError:
-            return Read(is_missing=True)
-        return self._read(text)
-
-    def newest(self) -> Read:
-        """The last heads of the file, however long it is, and those that are kept elsewhere."""
-        here = self._tail(self._path)
-        there = self._tail(self._elsewhere) if self._elsewhere else NO_HEADS
-        return Read([*here.heads, *there.heads], here.forged + there.forged, here.is_missing, here.is_empty)
-
-    def _tail(self, path: Path) -> Read:
-        try:
-            with path.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(0, size - TAIL))
-                text = file.read()
-        except FileNotFoundError:
-            return Read(is_missing=True)
-        except OSError as problem:
-            logger.warning("the audit heads could not be read: %s", problem.strerror)
-            return NO_HEADS
-        return self._read(text.partition(b"\n")[2] if size > TAIL else text)
-
-    def _read(self, text: bytes) -> Read:
-        heads: list[Tip] = []
-        forged, is_begun = 0, False
-        for line in text.decode("utf-8", errors="replace").splitlines():
-            try:
-                found = _parsed(line)
-            except (ValueError, KeyError, TypeError):
-                if line.strip() and line not in self._torn and len(self._torn) < MOST_TORN:
-                    self._torn.add(line)
-                    logger.warning("passed over a line of the audit heads that is not whole")
-                continue
-            tip, signature = found
-            if not hmac.compare_digest(signature, _signature(tip, self._key)):
-                forged += 1
-            elif tip.seq:
-                heads.append(tip)
-            else:
-                is_begun = True
-        return Read(heads, forged, is_empty=not heads and (forged > 0 or not is_begun))
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise TimeoutError("another process holds the file of signed heads") from None
+        time.sleep(0.0005)
 
 
-def signed_line(tip: Tip, at: Instant, key: bytes) -> str:
-    """A head as it is kept."""
-    named = {"lineage": tip.lineage} if tip.lineage else {}
-    return json.dumps({"seq": tip.seq, "hash": tip.hash, "at": at, **named, "sig": _signature(tip, key)})
-
-
-def _beginning(key: bytes) -> str:
-    """A line for the empty chain. By its name for the signature, older versions do not take it for a head."""
-    return json.dumps({"seq": 0, "hash": Tip().hash, "at": 0.0, "begun": _signature(Tip(), key)})
-
-
-def _is_torn(file: int) -> bool:
-    size = os.fstat(file).st_size
-    return size > 0 and os.pread(file, 1, size - 1) != b"\n"
-
-
-def _parsed(line: str) -> tuple[Tip, str]:
-    members = cast("dict[str, Any]", json.loads(line))
-    tip = Tip(int(members["seq"]), str(members["hash"]), str(members.get("lineage", "")))
-    return tip, str(members["sig" if tip.seq else "begun"])
-
-
-def _signature(tip: Tip, key: bytes) -> str:
-    named = f"{tip.lineage}:" if tip.lineage else ""
-    return hmac.digest(key, f"{named}{tip.seq}:{tip.hash}".encode(), "sha256").hex()
+def _write(file: int, text: bytes) -> None:
+    if os.write(file, text) != len(text):
+        raise OSError("the line was not written as a whole")

@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from secrets import token_hex
 from typing import Any, cast
 
-from pollux.core.errors import StoreRestored
+from pollux.core.errors import UNREMEMBERED, StoreRestored
 from pollux.core.frozen import frozen
 from pollux.stores.audit import Tip
 from pollux.stores.heads import Heads
@@ -28,6 +28,8 @@ EVER = float("inf")
 PUT_BACK = "it was put back while this process had it open"
 ELSEWHERE = "it does not lie where it was written last"
 """Of a copy. It may be whole all the same: its audit is verified like any other."""
+MAY_BE_WHOLE = ("", ELSEWHERE, UNREMEMBERED)
+"""What is no reason to think that the audit was changed."""
 _GET_GENERATION = 0x80087601
 """FS_IOC_GETVERSION: a file system that gives an inode's number to another file changes its generation."""
 
@@ -94,7 +96,7 @@ def doubt(
     holds: Callable[[Tip], bool],
     has_entries: bool,
 ) -> str:
-    """Why this is not the store that was here last; nothing where it is."""
+    """Why this is not the store that was here last; nothing where it is. Raises StoreError for unreadable heads."""
     if why := marks.get("restored"):
         return why
     noted: dict[str, str] = json.loads(marks["place"]) if "place" in marks else {}
@@ -105,7 +107,7 @@ def doubt(
     if "heads" in noted and noted["heads"] != place.get("heads", ""):
         return "the file of its signed heads is missing or another one"
     lineage = lineage_of(marks.get("adoptions"), key)
-    newest = heads.newest()
+    newest = heads.require_readable(heads.newest())
     if newest.is_empty and has_entries:
         return "the file of its signed heads holds none"
     for tip in newest.heads:
@@ -119,6 +121,11 @@ def doubt(
 
 def refusal(why: str) -> StoreRestored:
     """What is said to everybody who wants to write."""
+    if why == UNREMEMBERED:
+        return StoreRestored(
+            f"the store may have been restored from a backup or copied: {why}. Nothing runs until a host that has them"
+            " opens it, or a person runs `pollux store trust` or `pollux store adopt`"
+        )
     return StoreRestored(
         f"the store was restored from a backup or copied: {why}. Actions after that point may have been done already,"
         " so nothing runs. Look at them with `pollux store adopt --dry-run`, then run `pollux store adopt`"

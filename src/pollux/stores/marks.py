@@ -5,6 +5,7 @@ import os
 import sqlite3
 from contextlib import suppress
 
+from pollux.engine.untrusted import open_file
 from pollux.stores.audit import Tip
 from pollux.stores.heads import Heads
 from pollux.stores.lineage import MARKS, doubt, place_of
@@ -71,7 +72,7 @@ def _places(store: str, heads: Heads | None, *, make: bool) -> dict[str, str]:
 def _follow(heads: Heads, place: str) -> None:
     """The heads of a store that was moved have its old name."""
     for path in heads.path.parent.glob("*heads*"):
-        with suppress(OSError), path.open("rb") as file:
+        with suppress(OSError), open(open_file(path), "rb") as file:
             if place_of(file.fileno()) == place:
                 heads.move_from(path)
                 return

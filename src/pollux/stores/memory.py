@@ -39,7 +39,8 @@ from pollux.engine.ports import (
 )
 from pollux.stores.audit import Kept, Tip, chained, digest_of
 from pollux.stores.glances import LONGEST_PROMPT
-from pollux.stores.heads import NO_HEADS, Heads
+from pollux.stores.head_lines import NO_HEADS
+from pollux.stores.heads import Heads
 from pollux.stores.verify import Evidence, part_of, verify
 from pollux.wire.codec import Erased
 
@@ -173,11 +174,9 @@ class MemoryStore:
         return sorted((row for row in self._rows.values() if row.parent == run_id), key=_age)
 
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
-        begun = [row for row in self._rows.values() if row.created_at >= since]
-        own = [self._runs[row.run_id] for row in begun if row.user == user or (is_prefix and row.user.startswith(user))]
-        open_ones = [run for run in own if run.is_open and run.limits.tokens is not None]
-        promised = sum(max(0, 2 * (run.limits.tokens or 0) - run.usage.total) for run in open_ones)
-        return Spending(sum(run.usage.total for run in own), promised)
+        whose = [row for row in self._rows.values() if row.user == user or (is_prefix and row.user.startswith(user))]
+        used = sum(row.tokens for row in whose if row.updated_at >= since)
+        return Spending(used, sum(_promised(self._runs[row.run_id]) for row in whose))
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
         own = (self._told(row) for row in self._rows.values() if row.user == user and row.created_at >= since)
@@ -446,6 +445,9 @@ def merged(change: Change, after: Thread, stored: Thread | None) -> Thread:
         return after
     if not holds(change, stored):
         return stored
+    if after.version == stored.version:
+        # All that is not the run's to move is numbered, and so the same.
+        return after
     return evolve(
         stored,
         head=after.head,
@@ -477,3 +479,10 @@ def _fits(change: Change, stored: Standing) -> None:
         raise Conflict(f"expected thread {stored.id!r} with {head} messages, found {stored.head}")
     if after.open_run != stored.open_run and not holds(change, stored):
         raise Conflict(f"expected thread {stored.id!r} to have open run {after.open_run}, found {stored.open_run}")
+
+
+def _promised(run: Run) -> int:
+    """What it may still use. Without a limit it is taken to have one that it has just reached."""
+    used = run.usage.total
+    limit = used if run.limits.tokens is None else run.limits.tokens
+    return max(0, 2 * limit - used) if run.is_open else 0

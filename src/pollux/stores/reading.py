@@ -21,8 +21,9 @@ from pollux.engine.glance import DayUsage, Spending
 from pollux.engine.ports import AuditEntry, AuditFilter, Recorded, RunRow
 from pollux.stores import rows
 from pollux.stores.audit import Kept, entry_of
-from pollux.stores.glances import BEGINNING, SPENDING, USED_BY_MODEL, beginning_of
+from pollux.stores.glances import BEGINNING, USED_BY_MODEL, beginning_of, spending
 from pollux.stores.troubles import explained
+from pollux.stores.uptime import Machine, time_since
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 Db = sqlite3.Connection
@@ -216,12 +217,11 @@ def run_rows(db: Db, where: str, *values: str) -> list[RunRow]:
 
 def spent(db: Db, user: str, since: Instant, *, is_prefix: bool) -> Spending:
     """The tokens of a user's runs, or of all whose names begin so, from that moment on."""
-    # Of many users, by the day: the plus keeps SQLite from reading all that they ever began.
+    # Of many users, by their end: the plus keeps SQLite from reading all that they ever began.
     whose, names = (
         ("+user >= ? AND +user <= ?", (user, user + chr(sys.maxunicode))) if is_prefix else ("user = ?", (user,))
     )
-    statement = f"SELECT {SPENDING} FROM runs WHERE {whose} AND created_at >= ?"
-    return Spending(*db.execute(statement, (*names, since)).fetchone())
+    return Spending(*db.execute(spending("runs", whose, "?"), (since, *names, *names, since)).fetchone())
 
 
 def prompts(db: Db, runs: Sequence[RunRow]) -> dict[RunId, str]:
@@ -278,12 +278,14 @@ def next_wake(db: Db) -> Instant | None:
     return db.execute("SELECT min(wake_at) FROM runs WHERE wake_at IS NOT NULL").fetchone()[0]
 
 
-def latest(db: Db) -> Instant:
-    """The latest moment that was noted."""
-    noted = db.execute("SELECT CAST(value AS REAL) FROM meta WHERE name = 'latest'").fetchone()
+def latest(db: Db, machine: Machine | None) -> Instant:
+    """The latest moment that was noted, and how long the machine has been up since then where that is asked for."""
+    noted = db.execute("SELECT CAST(value AS REAL), CAST(value AS TEXT) FROM meta WHERE name = 'latest'").fetchone()
     last = db.execute("SELECT at FROM audit ORDER BY seq DESC LIMIT 1").fetchone()
     # Somebody may have put there what is no time; the audit names it.
-    return max((row[0] for row in (noted, last) if row and isinstance(row[0], float) and isfinite(row[0])), default=0.0)
+    found = [row[0] if row and isinstance(row[0], float) and isfinite(row[0]) else 0.0 for row in (noted, last)]
+    since = time_since(noted[1], machine) if noted and machine else 0.0
+    return max(found[0] + since, found[1])
 
 
 def versions(db: Db, run_ids: Sequence[RunId]) -> dict[RunId, int]:

@@ -214,6 +214,24 @@ NINTH = Additive((
     "CREATE INDEX runs_by_age ON runs (created_at)",
 ))  # fmt: skip
 
+_ENDED = "('completed', 'failed', 'cancelled')"
+_NOTE_END = (
+    f"WHEN NEW.status IN {_ENDED} BEGIN UPDATE runs SET ended_at = NEW.updated_at WHERE run_id = NEW.run_id; END"
+)
+
+TENTH = Additive((
+    # When each run ended, and nothing while it is open. By triggers: also for rows of older processes, and so that the
+    # indexes are written again at the end alone.
+    "ALTER TABLE runs ADD COLUMN ended_at REAL",
+    f"UPDATE runs SET ended_at = updated_at WHERE status IN {_ENDED}",
+    f"CREATE TRIGGER runs_begin_ended AFTER INSERT ON runs {_NOTE_END}",
+    f"CREATE TRIGGER runs_end AFTER UPDATE OF status ON runs {_NOTE_END}",
+    # What a day cost: of a user, and of all visitors. A run may be open for longer.
+    "CREATE INDEX runs_of_user_by_end ON runs (user, ended_at)",
+    "DROP INDEX runs_by_age",
+    "CREATE INDEX runs_by_end ON runs (ended_at)",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*FIRST, *TRIGGERS.values()),
     SECOND,
@@ -224,6 +242,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     SEVENTH,
     EIGHTH,
     NINTH,
+    TENTH,
 )
 """Statements by version: the first brings an empty file to version 1, and so on."""
 

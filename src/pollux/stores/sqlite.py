@@ -41,10 +41,12 @@ from pollux.stores.drivers import Drivers
 from pollux.stores.erasure import drop_content
 from pollux.stores.filelock import FileLock
 from pollux.stores.glances import UNSURE
-from pollux.stores.heads import NO_HEADS, Heads, Read, signed_line
+from pollux.stores.head_lines import NO_HEADS, Read, signed_line
+from pollux.stores.heads import Heads
 from pollux.stores.marks import check_place, mark, marks_of, places
 from pollux.stores.reading import AuditPage, Page, Readers
 from pollux.stores.schema import SETTINGS, know_key, lost_triggers, migrate
+from pollux.stores.uptime import Machine, note_of, uptime
 from pollux.stores.verify import Evidence, part_of, verify
 from pollux.stores.writer import Writer, checkpoint
 from pollux.wire.codec import Codec
@@ -77,9 +79,16 @@ class SqliteStore:
     kind = "sqlite"
 
     def __init__(
-        self, path: Path | str, *, key: bytes, heads: Path | None = None, elsewhere: Path | None = None
+        self,
+        path: Path | str,
+        *,
+        key: bytes,
+        heads: Path | None = None,
+        elsewhere: Path | None = None,
+        machine: Machine = uptime,
     ) -> None:
         self._path = Path(path)
+        self._machine = machine
         self._key = key
         self._codec = Codec(key)
         self._heads = Heads(heads, key, elsewhere) if heads else None
@@ -278,7 +287,7 @@ class SqliteStore:
         return await self._reading(lambda db: self._verify_part(db, Tip(seq, own), limit), is_short=False)
 
     async def latest(self, *, is_live: bool) -> Instant:
-        return self._read(reading.latest)
+        return self._read(lambda db: reading.latest(db, self._machine if is_live else None))
 
     def digest(self, text: str) -> str:
         return digest_of(text, self._key)
@@ -354,7 +363,7 @@ class SqliteStore:
         at = rows.moment_of(prepared.change)
         if at >= self._noted + LATEST_SECONDS:
             # No commit is spared a page for a mark that is a second old.
-            db.execute(rows.NOTE_LATEST, (str(at),))
+            db.execute(rows.NOTE_LATEST, (note_of(at, self._machine),))
             self._noted = at
         if prepared.change.audit:
             self._owes_head = True

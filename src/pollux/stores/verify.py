@@ -1,14 +1,14 @@
 """Is the audit chain whole? And if not: what was done to it, and where.
 
     update        fields differ from the entry's own hash, which is still sealed: changed in place
-    other form    as update, and in Unicode's composed form they do not differ: older versions hashed texts in that form
     delete        a number is missing inside the chain
     replace       an entry stands there that its neighbours, or a signed head, do not know
     reorder       an entry is genuine, but under another number
     truncate      the last entries are gone, while the database remembers having given their numbers
     roll back     a head was signed for a longer chain, or for another entry, than the database now holds
     drop trigger  what refuses changes of the table is gone or altered
-    lost heads    the file of signed heads is missing, or holds none, although there are entries
+    lost heads    the file of signed heads is missing, cannot be read, or holds none, although there are entries; or
+                  lines were taken out of it
     restored      the heads are not those that the store had, and nobody has adopted it
     forge         entries hang together, but were never sealed with the key; or a head bears a wrong signature
 
@@ -24,10 +24,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 from pollux.core.frozen import frozen
-from pollux.engine.ports import AuditEntry, AuditPart, AuditReport
-from pollux.stores.audit import GENESIS, Kept, Tip, composed, hash_of, seal_of
-from pollux.stores.heads import NO_HEADS, Read
-from pollux.stores.lineage import ELSEWHERE, ROOT, Lineage
+from pollux.engine.ports import AuditPart, AuditReport
+from pollux.stores.audit import GENESIS, Kept, Tip, hash_of, seal_of
+from pollux.stores.head_lines import NO_HEADS, Read
+from pollux.stores.lineage import MAY_BE_WHOLE, ROOT, Lineage
 
 Signed = dict[int, set[str]]
 """The hashes that heads were signed for, by number: more than one only after a roll back."""
@@ -63,7 +63,7 @@ def verify(read: Callable[[], Iterable[Kept]], key: bytes, evidence: Evidence) -
         problems += _named(sorted(read(), key=lambda kept: kept.entry.seq), key, signed)
     last = _last(read, tip, is_sound)
     problems += _at_the_end(last, evidence, signed)
-    if not problems and last and evidence.restored not in ("", ELSEWHERE):
+    if not problems and last and evidence.restored not in MAY_BE_WHOLE:
         problems.append(f"restored: {evidence.restored}")
     return AuditReport(not problems, tip.seq, tip.hash, tuple(problems))
 
@@ -82,7 +82,7 @@ def is_end(tip: Tip, evidence: Evidence) -> bool:
     signed = {head.seq: {head.hash} for head in evidence.heads.heads if evidence.lineage.holds(head)}
     known = signed.get(tip.seq, {tip.hash})
     return known == {tip.hash} and not (
-        evidence.restored not in ("", ELSEWHERE) or [*_around(evidence)] or [*_at_the_end(tip.seq, evidence, signed)]
+        evidence.restored not in MAY_BE_WHOLE or [*_around(evidence)] or [*_at_the_end(tip.seq, evidence, signed)]
     )
 
 
@@ -125,6 +125,10 @@ def _around(evidence: Evidence) -> Iterable[str]:
         yield f"drop trigger: {name} is gone or was altered"
     if evidence.heads.forged:
         yield f"forge: {evidence.heads.forged} heads bear a wrong signature"
+    if evidence.heads.unreadable:
+        yield f"lost heads: the file of signed heads cannot be read: {evidence.heads.unreadable}"
+    for seq in evidence.heads.gaps:
+        yield f"lost heads: lines of the file of signed heads are missing before that of entry {seq}"
     if evidence.lineage.forged:
         yield f"forge: {evidence.lineage.forged} adoptions bear a wrong signature"
     if any(evidence.lineage.holds(head) is None for head in evidence.heads.heads):
@@ -164,7 +168,6 @@ def _named(rows: Sequence[Kept], key: bytes, signed: Signed) -> list[str]:
 
 _SAID = {
     "update": "changed after being written",
-    "other form": "in another Unicode form than was hashed: changed, or written so by an older version",
     "delete": "missing",
     "replace": "put in the place of another",
     "reorder": "moved to another place",
@@ -203,17 +206,13 @@ def _wrong(rows: Sequence[Kept], places: dict[str, int], key: bytes, signed: Sig
             if not is_itself:
                 place = places.get(entry.hash)
                 is_moved = place is not None and hash_of(replace(entry, seq=place)) == entry.hash
-                yield ("reorder" if is_moved else _update(entry)), entry.seq
+                yield ("reorder" if is_moved else "update"), entry.seq
             elif not _is_signed_alone(kept, signed):
                 yield "roll back", entry.seq
         elif is_itself and _is_linked(rows, index) and not _stands_alone(rows, index, key, signed):
             yield "forge", entry.seq
         else:
             yield "replace", entry.seq
-
-
-def _update(entry: AuditEntry) -> str:
-    return "other form" if hash_of(composed(entry)) == entry.hash else "update"
 
 
 def _is_linked(rows: Sequence[Kept], index: int) -> bool:

@@ -141,9 +141,30 @@ class Finding(StoreFixtures):
         await story.ask(store)
         assert await store.spent(ADA, 0) == Spending(30, 185)
         await Story("b", owner=BOB, tokens=1_000).start(store)
-        await Story("yesterday", at=NOON - 1, tokens=1_000).start(store)
-        assert await store.spent(ADA, NOON) == Spending(30, 185)
         assert await store.spent(UserId(""), NOON, is_prefix=True) == Spending(30, 2_185)
+
+    async def test_an_open_run_without_a_limit_is_promised_what_it_has_used_once_more(self, store: Store):
+        story = await Story("waits").start(store)
+        action = await story.ask(store)
+        assert await store.spent(ADA, 0) == Spending(15, 15)
+        await story.resolve(store, action)
+        await story.execute(store, action)
+        await story.finish(store)
+        assert await store.spent(ADA, 0) == Spending(30)
+
+    @pytest.mark.parametrize("is_prefix", [False, True])
+    async def test_a_run_counts_while_it_is_open_and_from_its_last_change_on(self, store: Store, is_prefix: bool):
+        story = await Story("old", tokens=100).start(store)
+        action = await story.ask(store)
+        # It used its tokens before: what it may still use counts.
+        assert await store.spent(ADA, NOON + 1, is_prefix=is_prefix) == Spending(0, 185)
+        story.at = NOON + 5
+        await story.resolve(store, action)
+        assert await store.spent(ADA, NOON + 1, is_prefix=is_prefix) == Spending(15, 185)
+        await story.execute(store, action)
+        await story.finish(store)
+        assert await store.spent(ADA, NOON + 1, is_prefix=is_prefix) == Spending(30)
+        assert await store.spent(ADA, NOON + 5.5, is_prefix=is_prefix) == Spending()
 
     async def test_users_whose_names_begin_alike_have_spent_what_each_of_them_has(self, store: Store):
         for number in range(3):

@@ -43,11 +43,15 @@ SINCE: Mapping[str, int] = {
     "ActionCompleted.sources": 4,
     "ActionFailed.sources": 4,
     "Condition": 4,
+    # Code of before would press these unasked.
+    "Page.consequential": 4,
+    "Page.sending": 4,
     "RunRestored": 4,
     "RunStarted.restored": 4,
     "Document": 4,
     # Older code offers more and checks less, as it always did; what it leaves behind is not believed.
     "Action.definition": 1,
+    "Page.names": 1,
     "Decision.grants": 1,
     "Decision.granted_by": 1,
     "Approval.scopes": 1,

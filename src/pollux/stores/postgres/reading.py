@@ -9,7 +9,7 @@ from pollux.core.frozen import frozen
 from pollux.core.messages import Message
 from pollux.core.thread import ThreadEvent
 from pollux.engine.ports import AuditFilter
-from pollux.stores.glances import SPENDING, USED_BY_MODEL
+from pollux.stores.glances import USED_BY_MODEL, spending
 from pollux.stores.postgres.rows import columns
 from pollux.stores.postgres.scopes import Row, Statement
 from pollux.stores.reading import wanted
@@ -157,8 +157,8 @@ WORKERS = b"""
     SELECT count(*) FROM pollux.procrastinate_workers
     WHERE NOT stands_in AND last_heartbeat > clock_timestamp() - interval '6 seconds'
 """
-SPENT = f'SELECT {SPENDING} FROM pollux.runs WHERE "user" = %s AND created_at >= %s'.encode()
-SPENT_BY_ALL = f'SELECT {SPENDING} FROM pollux.runs WHERE starts_with("user", %s) AND created_at >= %s'.encode()
+SPENT = spending("pollux.runs", '"user" = %s', "%s").encode()
+SPENT_BY_ALL = spending("pollux.runs", 'starts_with("user", %s)', "%s").encode()
 DUE = b"SELECT run_id FROM pollux.runs WHERE wake_at <= %s ORDER BY wake_at, run_id"
 NEXT_WAKE = b"SELECT min(wake_at) FROM pollux.runs WHERE wake_at IS NOT NULL"
 VERSIONS = b"SELECT run_id, version FROM pollux.runs WHERE run_id = ANY(%s)"

@@ -237,6 +237,19 @@ _BUDGETS = Additive((
     "CREATE INDEX runs_by_age ON pollux.runs (created_at)",
 ))  # fmt: skip
 
+_ENDS = Additive((
+    # When each run ended, and nothing while it is open: the indexes are touched at the end alone.
+    """
+    ALTER TABLE pollux.runs ADD COLUMN ended_at double precision GENERATED ALWAYS AS (
+        CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN updated_at END
+    ) STORED
+    """,
+    # What a day cost: of a user, and of all visitors. A run may be open for longer.
+    'CREATE INDEX runs_of_user_by_end ON pollux.runs ("user", ended_at)',
+    "DROP INDEX pollux.runs_by_age",
+    "CREATE INDEX runs_by_end ON pollux.runs (ended_at)",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*_TABLES, *_walls(_FIRST_OWNED, INNER), *_GUARDS),
     _GLANCES,
@@ -244,6 +257,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     _SESSIONS,
     _IN_ORDER,
     _BUDGETS,
+    _ENDS,
 )
 """Statements by version: the first brings an empty database to version 1, and so on."""
 

@@ -43,7 +43,8 @@ from pollux.engine.ports import (
 )
 from pollux.stores.audit import Tip, digest_of, entry_of
 from pollux.stores.glances import BEGINNING, UNSURE, beginning_of
-from pollux.stores.heads import NO_HEADS, Heads, signed_line
+from pollux.stores.head_lines import NO_HEADS, signed_line
+from pollux.stores.heads import Heads
 from pollux.stores.lineage import PUT_BACK, lineage_of, refusal
 from pollux.stores.postgres import erasure, listening, place, reading, verifying
 from pollux.stores.postgres.address import Address
@@ -72,7 +73,7 @@ class PostgresStore:
     """Remembers in a PostgreSQL database.
 
     `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended, and
-    `elsewhere` where others keep them.
+    `elsewhere` where others keep them. Without heads, a server whose data were put back is not noticed.
     `listen_url` is a direct address, where `url` goes through a pooler. `beside` adds to the transaction of each
     change.
     """
@@ -209,7 +210,7 @@ class PostgresStore:
 
     async def spent(self, user: UserId, since: Instant, *, is_prefix: bool = False) -> Spending:
         statement = reading.SPENT_BY_ALL if is_prefix else reading.SPENT
-        [row] = await self._ask((statement, (user, since)), user=None if is_prefix else user)
+        [row] = await self._ask((statement, (since, user, user, since)), user=None if is_prefix else user)
         return Spending(*row)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
@@ -320,7 +321,7 @@ class PostgresStore:
 
     async def trust(self) -> None:
         connections, _ = self._opened()
-        await connections.work(place.trust)
+        await connections.work(lambda db: place.trust(db, self._key))
         await connections.work(self._judge)
 
     async def open_runs(self) -> Sequence[RunRow]:
@@ -391,6 +392,9 @@ class PostgresStore:
 
     def _write(self, db: Db, prepared: Prepared, told: str | None) -> None:
         reached = self._reached
+        if self._doubt and not prepared.change.adopts:
+            # It came with the connection, after the server was started.
+            raise refusal(self._doubt)
         try:
             written = write(db, prepared, key=self._key, told=told, beside=self._beside, reached=reached)
         except StoreRestored:

@@ -9,7 +9,8 @@ import psycopg
 
 from pollux.engine.ports import AuditPart, AuditReport
 from pollux.stores.audit import Kept, Tip
-from pollux.stores.heads import NO_HEADS, Heads, Read
+from pollux.stores.head_lines import NO_HEADS, Read
+from pollux.stores.heads import Heads
 from pollux.stores.lineage import lineage_of
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.place import marks_of
