@@ -94,6 +94,12 @@ def test_types_for_python_are_modules(plugin: Path, capsys: pytest.CaptureFixtur
     compile((plugin / "actions/add_to_cart_action.py").read_text(), "add_to_cart_action.py", "exec")
 
 
+def test_a_pipe_in_the_place_of_a_module_is_not_waited_for(plugin: Path, capsys: pytest.CaptureFixture[str]):
+    os.mkfifo(plugin / "actions/add_to_cart_action.py")
+    assert main(["actions", "types", "shop", "--python"]) == 1
+    assert "none of ours" in capsys.readouterr().err
+
+
 def test_a_module_of_somebody_else_is_not_overwritten(plugin: Path, capsys: pytest.CaptureFixture[str]):
     mine = put(plugin, "# mine\n", "actions/add_to_cart_action.py")
     assert main(["actions", "types", "shop", "--python"]) == 1

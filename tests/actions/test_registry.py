@@ -135,7 +135,7 @@ async def test_an_input_that_does_not_fit_never_reaches_the_handler(input: JSON,
 
 async def test_an_unknown_action_is_told():
     problem = await failure(registry(), "nobody", {})
-    assert (problem.code, str(problem)) == ("ACTION_NOT_FOUND", "there is no action 'nobody'")
+    assert (problem.code, str(problem)) == ("ACTION_NOT_FOUND", "there is no such action")
 
 
 async def test_an_action_that_nothing_describes_is_called_as_its_hints_say():

@@ -41,7 +41,7 @@ def load(*folders: Path) -> tuple[Skill, ...]:
 
 
 async def read(skill: Skill, path: str) -> Any:
-    return await _tool(skill, "read_skill_file").run(CONTEXT, {"skill": skill.name, "path": path})
+    return await _tool(skill, "read_skill_file").run(CONTEXT, {"name": skill.name, "path": path})
 
 
 def _tool(skill: Skill, name: str) -> Tool:

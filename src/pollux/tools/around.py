@@ -1,9 +1,11 @@
 """A tool around another: everything is the inner one's, unless somebody says otherwise."""
 
-from typing import Any
+from copy import copy
+from functools import partial
+from typing import Any, Self
 
-from pollux.core.messages import JSON
-from pollux.core.tools import Personal, Reconciled, Tool, ToolContext
+from pollux.core.messages import JSON, CallFacts
+from pollux.core.tools import Informed, Personal, Reconciled, Tool, ToolContext
 from pollux.engine.definitions import functions_of
 
 
@@ -17,6 +19,14 @@ class Around:
             # Handed on only where there is something to: having them is what makes a tool depend on its user.
             self.is_offered = inner.is_offered
             self.admit = inner.admit
+        if isinstance(inner, Informed):
+            self.informed = partial(self._around, inner)
+            self.unaccepted = inner.unaccepted
+
+    def _around(self, inner: Informed, facts: CallFacts) -> Self:
+        again = copy(self)
+        Around.__init__(again, inner.informed(facts))
+        return again
 
     def prepare(self, args: dict[str, JSON]) -> dict[str, JSON]:
         return self._inner.prepare(args)

@@ -2,9 +2,10 @@
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.tools.threads import in_thread
 
@@ -69,5 +70,39 @@ class FunctionTool:
         return await self._reconcile(context, args)
 
     def functions(self) -> tuple[object, ...]:
-        """What prepares, describes, runs and looks up a call: with another one of them it is another tool."""
-        return self._execute, self._prepare, self._subjects, self._preview, self._reconcile
+        """What prepares, describes, runs and looks up a call, and where: with another one it is another tool."""
+        return self._execute, self._prepare, self._subjects, self._preview, self._reconcile, self.place
+
+
+class InformedTool(FunctionTool):
+    """A tool made of functions that are given, before all else, what our own code knows of the call."""
+
+    def __init__(
+        self,
+        spec: ToolSpec,
+        execute: Callable[[CallFacts, ToolContext, Args], Awaitable[Any]],
+        *,
+        prepare: Callable[[CallFacts, Args], Args],
+        subjects: Callable[[Args], frozenset[str]],
+        preview: Callable[[CallFacts, Args], str],
+        unaccepted: Callable[[CallFacts, Args], frozenset[str]],
+        facts: CallFacts | None = None,
+    ) -> None:
+        known = facts or CallFacts()
+        super().__init__(
+            spec,
+            partial(execute, known),
+            prepare=partial(prepare, known),
+            subjects=subjects,
+            preview=partial(preview, known),
+        )
+        self._unaccepted = partial(unaccepted, known)
+        self._again = partial(
+            InformedTool, spec, execute, prepare=prepare, subjects=subjects, preview=preview, unaccepted=unaccepted
+        )
+
+    def informed(self, facts: CallFacts) -> "InformedTool":
+        return self._again(facts=facts)
+
+    def unaccepted(self, args: Args) -> frozenset[str]:
+        return self._unaccepted(args)

@@ -127,7 +127,7 @@ def _load(name: str, source: Source) -> Tool:
             f"{source.where}: tool '{name}' asks for a {wanted.__name__}, which only an Agent gives. Ask for a"
             " ToolContext instead"
         )
-    return Asking(tool) if source.must_ask else tool
+    return Registered(tool, source.target, must_ask=source.must_ask)
 
 
 def _import(source: Source) -> object:
@@ -196,9 +196,17 @@ def _mistake(text: str) -> ValidationError:
     return ValidationError(text, code="config")
 
 
-class Asking(Around):
-    """A tool that asks a person where no rule speaks, whatever it says of itself."""
+class Registered(Around):
+    """A tool that was found under a name. That name is a part of it: another place is another tool.
 
-    def __init__(self, inner: Tool) -> None:
+    Where it `must_ask`, it asks a person where no rule speaks, whatever it says of itself.
+    """
+
+    def __init__(self, inner: Tool, target: str, *, must_ask: bool) -> None:
         super().__init__(inner)
-        self.spec = replace(inner.spec, default_approval="required")
+        self._target = target
+        if must_ask:
+            self.spec = replace(inner.spec, default_approval="required")
+
+    def functions(self) -> tuple[object, ...]:
+        return self._target, *super().functions()

@@ -115,7 +115,7 @@ def skill_tools(skills: Sequence[Skill]) -> list[Tool]:
         return taken | {"more_resources": True} if skill.is_cut else taken
 
     def read(context: ToolContext, args: Args) -> JSON:
-        return {"content": _read_text(by_name[args["skill"]], args["path"])}
+        return {"content": _read_text(by_name[args["name"]], args["path"])}
 
     return [
         FunctionTool(
@@ -131,7 +131,7 @@ def skill_tools(skills: Sequence[Skill]) -> list[Tool]:
                 "read_skill_file",
                 "Read a text file of a skill.",
                 _object(
-                    skill={**named, "description": "Which skill"},
+                    name={**named, "description": "Which skill"},
                     path={"type": "string", "description": "The file, relative to the skill's folder"},
                 ),
             ),

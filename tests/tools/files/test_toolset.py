@@ -94,7 +94,7 @@ def test_the_path_is_settled_before_anybody_is_asked(tools: Toolbox, place: Path
         ("read_file", {"path": "/etc/passwd"}, "outside the working folder"),
         ("read_file", {"path": ".env"}, "kept from tools"),
         ("read_file", {"path": ""}, "path"),
-        ("read_file", {"path": "a", "encoding": "latin-1"}, "encoding"),
+        ("read_file", {"path": "a", "encoding": "latin-1"}, "member that is not expected"),
         ("list_directory", {"path": ".."}, "outside the working folder"),
         ("glob", {"pattern": "../*"}, "outside the working folder"),
         ("glob", {"pattern": "{a,b}" * 9}, "at most 64 ways"),

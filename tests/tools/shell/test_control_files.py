@@ -43,6 +43,7 @@ NAMES = (
     "sub/.env", "a/b/config/.gemini.yaml", "sub/pollux.toml", "sub/skills/x/SKILL.md", "sub/.mcp.json", "deploy.atrb",
     "sub/.git/config", "sub/.git/hooks/post-commit", "sub/.git/info/attributes", "sub/.git/commondir",
     "sub/.git/config.worktree", "node_modules/x/.git/config", ".git/commondir", ".git/modules/x/config", "SUB/.ENV",
+    "sub/.vscode/tasks.json", ".hg/hgrc", "lefthook.toml",
 )  # fmt: skip
 
 
@@ -70,6 +71,16 @@ def test_of_folders_that_are_kept_only_secrets_are_covered_again(tmp_path: Path)
 def test_folders_of_agents_are_set_aside_whole(tmp_path: Path):
     (said,) = after(tmp_path, lambda: write(tmp_path, "sub/.claude/settings.json", "sub/.claude/skills/a/SKILL.md"))
     assert "sub/.claude decides" in said and not (tmp_path / "sub/.claude").exists()
+
+
+def test_an_editors_settings_are_by_their_names_in_its_folder_alone(tmp_path: Path):
+    write(tmp_path, ".idea/runConfigurations/x.xml")
+    assert list(look(tmp_path).kept) == [f"{tmp_path}/.idea/runConfigurations"]
+    said = after(tmp_path, lambda: write(tmp_path, "settings.json", ".vscode/extensions.json", ".idea/misc.xml"))
+    assert said == () and (tmp_path / ".vscode/extensions.json").exists()
+    write(tmp_path, "sub/tasks.json")
+    (said,) = after(tmp_path, lambda: (tmp_path / "sub/.vscode").symlink_to("."))
+    assert said.startswith("sub/.vscode decides")
 
 
 def test_packages_may_bring_what_they_like_but_no_repository(tmp_path: Path):
@@ -211,3 +222,44 @@ def test_what_is_remembered_of_a_folder_ends_with_its_time(tmp_path: Path, monke
     write(tmp_path, "sub/.env")
     os.utime(tmp_path / "sub", ns=(before.st_atime_ns, before.st_mtime_ns))
     assert list(look(tmp_path).hidden) == [f"{tmp_path}/sub/.env"]
+
+
+TODO = ".git/rebase-merge/git-rebase-todo"
+CONTINUED = (
+    (TODO, "pick 1234 Größe\n\n# p, pick\ns 12 x\nmerge -C 1 b # b\nu refs/heads/b\r\n", "p 1 x\n  exec touch fired\n"),
+    (TODO, "noop\n", "x touch fired"),
+    ("lib/.git/rebase-merge/git-rebase-todo", "noop\n", "# x\n#\nx\ttouch fired"),
+    (".git/modules/lib/rebase-merge/git-rebase-todo", "noop\n", "exec false"),
+    (".git/worktrees/tree/rebase-merge/git-rebase-todo", "noop\n", "exec false"),
+    (".git/rebase-merge/strategy", "recursive\n", "/evil\n"),
+    (".git/sequencer/opts", "[options]\n\tstrategy = ort\n\tedit = true\n", "[options]\n\tstrategy = /evil\n"),
+    (".git/sequencer/opts", "[options]\n\tstrategy-option = theirs\n", "[options] strategy=/evil\n"),
+    (".git/BISECT_NAMES", " 'src/a b'\n", "; touch fired\n"),
+)
+
+
+@pytest.mark.parametrize(("name", "plain", "risky"), CONTINUED)
+def test_what_git_continues_from_is_the_commands_unless_it_runs_something(
+    name: str, plain: str, risky: str, tmp_path: Path
+):
+    for each in ("", "lib", ".git/modules/lib"):
+        git(tmp_path, "init", "-q", *(["--bare"] if "modules" in each else []), str(tmp_path / each))
+    write(tmp_path, ".git/worktrees/tree/HEAD", ".git/worktrees/tree/commondir", text="../..\n")
+    assert after(tmp_path, lambda: write(tmp_path, name, text=plain)) == () and (tmp_path / name).exists()
+    assert f"{tmp_path}/{name}" not in look(tmp_path).kept
+    (said,) = after(tmp_path, lambda: write(tmp_path, name, text=risky))
+    assert said.startswith(f"{name} decides") and not (tmp_path / name).exists()
+    write(tmp_path, name, text=risky)
+    assert f"{tmp_path}/{name}" in look(tmp_path).kept
+    assert after(tmp_path, lambda: write(tmp_path, "other")) == () and (tmp_path / name).exists()
+
+
+def test_what_git_continues_from_counts_by_its_only_name_and_in_a_folder_of_its_own(tmp_path: Path):
+    git(tmp_path, "init", "-q")
+
+    def command() -> None:
+        write(tmp_path, TODO, "elsewhere/opts", text="noop\n")
+        os.link(tmp_path / TODO, tmp_path / "other")
+        (tmp_path / ".git/sequencer").symlink_to("../elsewhere")
+
+    assert {each.split()[0] for each in after(tmp_path, command)} == {TODO, ".git/sequencer"}

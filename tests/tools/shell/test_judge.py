@@ -103,8 +103,9 @@ def test_a_prefix_to_allow_covers_plain_commands_and_what_it_spells_out():
         "indirect:(python -m pytest) *",
         "within:*",
         COMPUTED,
+        "program:*",
     )
-    assert prefix_patterns("ls", "allow") == ("run:ls", "run:ls *", "within:*", COMPUTED)
+    assert prefix_patterns("ls", "allow") == ("run:ls", "run:ls *", "within:*", COMPUTED, "program:*")
 
 
 @pytest.mark.parametrize("decision", ["deny", "require_approval"])

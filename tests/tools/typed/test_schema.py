@@ -72,7 +72,7 @@ def test_a_type_without_a_json_form_is_refused_with_what_to_do(hint: Any, words:
 
 REFUSALS: list[tuple[Any, JSON, str]] = [
     (list[Point], [{"x": 1}, {"x": "a"}], r"\[1\].x: expected int, got str"),
-    (Point, {"x": 1, "z": 1}, "unknown field z"),
+    (Point, {"x": 1, "z": 1}, "member that is not expected"),
     (Tree, {"name": "a", "below": [{"name": "b", "below": 1}]}, r"below\[0\].below: expected array, got int"),
     (
         Person,
@@ -80,7 +80,7 @@ REFUSALS: list[tuple[Any, JSON, str]] = [
         "title: Field required; friends.0.title: Field required; friends.0.home.name",
     ),
     (list[Person], [{"title": 1}], r"\[0\]: title: Input should be a valid string"),
-    (Person, {"title": "a", "home": {"name": "a", "x": 1}}, "home: .*'x' was unexpected"),
+    (Person, {"title": "a", "home": {"name": "a", "x": 1}}, "home: .*member that is not expected"),
     (int, {1: 2}, "Expected int, got object"),
     (Any, {1: 2}, "expected JSON"),
 ]
@@ -124,7 +124,7 @@ def test_a_class_is_made_by_calling_it_so_that_its_own_defaults_count():
     assert made == []
     assert shape.schema["properties"] == {"owner": TEXT, "number": WHOLE}
     assert [shape.convert({"owner": "ada"}).number for _ in range(2)] == [0, 1]
-    with pytest.raises(ValidationError, match="seen"):
+    with pytest.raises(ValidationError, match="member that is not expected"):
         shape.convert({"owner": "ada", "seen": True})
 
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
-from pollux.engine.definitions import functions_of
 from pollux.tools.actions.names import tool_name
 from pollux.tools.actions.registry import INVALID_OUTPUT, ActionError, ActionRegistry, DescribedAction
 from pollux.tools.define import Args
@@ -64,7 +63,7 @@ class ActionTool:
         return await self._handler.reconcile(context, args)
 
     def functions(self) -> tuple[object, ...]:
-        return tuple(functions_of(self._handler.tool))
+        return self._handler.functions()
 
 
 def action_tools(

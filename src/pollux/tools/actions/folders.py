@@ -21,6 +21,12 @@ def action_files(folders: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(path for path in _files(folders) if path.name.endswith(ACTION)))
 
 
+def plugin_files(folders: Iterable[Path]) -> list[Path]:
+    """Plugins' folders, and the files in them that say which code pages may call, and how."""
+    folders = list(folders)
+    return [*folders, *(path for path in _files(folders) if path.name == MANIFEST or path.name.endswith(ACTION))]
+
+
 def _files(folders: Iterable[Path]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():

@@ -15,6 +15,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, ToolContext
 from pollux.engine import schemas
+from pollux.engine.definitions import functions_of
 from pollux.tools.actions.names import snake_case
 from pollux.tools.define import Args
 from pollux.tools.typed import docstring, signature
@@ -92,6 +93,10 @@ class Handler(Generic[P, R]):
     async def reconcile(self, context: ToolContext, input: Args) -> Reconciled:
         """Look whether an interrupted attempt happened."""
         return await self.tool.reconcile(context, self._named(input))
+
+    def functions(self) -> tuple[object, ...]:
+        """What it consists of: with another one of them it is another action."""
+        return tuple(functions_of(self.tool))
 
     def _named(self, input: Args) -> Args:
         return {self.parameter(member): value for member, value in input.items()}

@@ -139,7 +139,7 @@ class ActionRegistry:
         """The input in its final form: what is approved, and what `perform` takes. Raises ActionError."""
         handler = self._handlers.get(name)
         if handler is None:
-            raise ActionError(NOT_FOUND, f"there is no action {name[:100]!r}", is_own=False)
+            raise ActionError(NOT_FOUND, "there is no such action", is_own=False)
         try:
             if not isinstance(input, dict):
                 raise ValidationError(f"expected an object, found {type(input).__name__}")

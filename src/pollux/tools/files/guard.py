@@ -6,8 +6,9 @@ Whether the thing exists makes no difference: otherwise it could be written firs
 - hidden, neither read nor written nor searched: `.env`, `config/.gemini.yaml`, and the paths given as `protected`
   (keys, the store);
 - kept, read but not written: `pollux.toml`, everything in `.git` and `.git` itself (hooks and configuration there are
-  commands that git would run), the configuration of agents, skills, and the paths given as `readable`; and what lies
-  in a repository of another name, or would make a folder one, which `Root` looks up.
+  commands that git would run), what hooks are kept in elsewhere, the configuration of agents and editors, skills, and
+  the paths given as `readable`; and what lies in a repository of another name, or would make a folder one, or in a
+  repository's `core.hooksPath`, which `Root` looks up.
 """
 
 from collections.abc import Collection
@@ -18,8 +19,32 @@ from pollux.core.frozen import frozen
 from pollux.tools.files.names import Names, folded
 
 HIDDEN: Final[tuple[Names, ...]] = ((".env",), ("config", ".gemini.yaml"))
-KEPT: Final[tuple[Names, ...]] = tuple(
-    (name,) for name in "pollux.toml skill.md .git .gemini .codex .claude .cursor .opencode .pollux .mcp.json".split()
+AGENTS: Final = (
+    ".aider.conf.yaml .aider.conf.yml .aider.model.settings.yml .amp .augment .claude .codex .continue .copilot .crush "
+    ".crush.json .cursor .gemini .goose .junie .kiro .mcp.json .opencode .qwen .roo .trae .windsurf crush.json "
+    "opencode.json opencode.jsonc"
+).split()
+"""Where agents read programs, permissions and hooks in the folder they start in. Not texts for models: AGENTS.md."""
+EDITORS: Final[tuple[Names, ...]] = (
+    (".idea", "runconfigurations"),
+    *((".vscode", f"{name}.json") for name in ("launch", "mcp", "settings", "tasks")),
+    (".zed",),
+)
+"""Where editors read programs that they start."""
+MERCURIAL: Final[tuple[Names, ...]] = tuple((".hg", name) for name in ("hgrc", "hgrc-not-shared", "sharedpath"))
+HOOKS: Final = (
+    *".githooks .husky .lefthook .pre-commit-config.yaml".split(),
+    *(
+        f"{name}.{ending}"
+        for name in ".lefthook .lefthook-local lefthook lefthook-local".split()
+        for ending in "json toml yaml yml".split()
+    ),
+)
+"""What git's hooks are kept in by custom, and what hooks of well-known tools run."""
+KEPT: Final[tuple[Names, ...]] = (
+    *((name,) for name in ("pollux.toml", "skill.md", ".git", ".pollux", *AGENTS, *HOOKS)),
+    *EDITORS,
+    *MERCURIAL,
 )
 
 REPOSITORY: Final = ("HEAD", "objects", "refs", "commondir")

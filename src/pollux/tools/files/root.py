@@ -20,6 +20,7 @@ from weakref import finalize
 
 from pollux.core.errors import PolicyError, PolluxError, ToolError, ValidationError
 from pollux.tools.files.guard import REPOSITORY, Guard, is_repository, not_written
+from pollux.tools.files.hooks import hook_places
 from pollux.tools.files.listing import Entry, entries, is_folder, legible
 from pollux.tools.files.names import Names, folded, is_plain, names_of, settled, shown
 from pollux.tools.files.put import check_replaceable, current, put
@@ -230,7 +231,18 @@ class Root:
                 break
             if is_repository((*found, name)):
                 raise not_written()
+        if self._is_hook(names):
+            raise not_written()
         yield
+
+    def _is_hook(self, names: Names) -> bool:
+        """Whether git would run it as a hook: a repository around it, or around the root, says where these are."""
+        root = str(self.path)
+        inner = (os.path.join(root, *names[:count]) for count in range(1, len(names)))
+        tops = (top for top in (root, *map(str, self.path.parents), *inner) if os.path.lexists(f"{top}/.git"))
+        spelled = tuple(folded(name) for name in names)
+        places = self._beneath(place for top in tops for place in hook_places(top, root))
+        return any(spelled[: len(place)] == place for place in places)
 
     @contextmanager
     def _folder_for(self, path: AnyPath, *, make: bool = False) -> Generator[int]:

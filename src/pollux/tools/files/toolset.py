@@ -25,6 +25,35 @@ MAX_SHOWN: Final = 1_500
 _WILD: Final = frozenset("*?[{")
 
 
+def _schema(*, optional: tuple[str, ...] = (), **properties: JSON) -> dict[str, JSON]:
+    required: list[JSON] = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _path(what: str) -> JSON:
+    return _text(f"{what}, relative to the working folder")
+
+
+def _text(description: str, *, most: int | None = None) -> JSON:
+    schema: dict[str, JSON] = {"type": "string", "description": description, "minLength": 1}
+    return schema if most is None else {**schema, "maxLength": most}
+
+
+def _long(description: str) -> dict[str, JSON]:
+    return {"type": "string", "description": description, "maxLength": MAX_BYTES}
+
+
+WRITE_FILE: Final = ToolSpec(
+    "write_file",
+    "Make a text file, or replace the whole of one. Missing folders are made.",
+    _schema(path=_path("the file"), content=_long("the whole new content")),
+    side_effect=True,
+    # Another's later change must not be overwritten by a repeat: look first.
+    repeat="checkable",
+    parallel=False,
+)
+
+
 def file_tools(root: Root) -> list[Tool]:
     """read_file, list_directory, glob, search, write_file and replace, beneath the root."""
     return [_read_file(root), _list_directory(root), _glob(root), _search(root), _write_file(root), _replace(root)]
@@ -97,16 +126,6 @@ def _search(root: Root) -> Tool:
 
 
 def _write_file(root: Root) -> Tool:
-    spec = ToolSpec(
-        "write_file",
-        "Make a text file, or replace the whole of one. Missing folders are made.",
-        _schema(path=_path("the file"), content=_long("the whole new content")),
-        side_effect=True,
-        # Another's later change must not be overwritten by a repeat: look first.
-        repeat="checkable",
-        parallel=False,
-    )
-
     def prepare(args: Args) -> Args:
         _check_text("content", args["content"])
         return _settle(root.writable_names)(args)
@@ -134,7 +153,7 @@ def _write_file(root: Root) -> Tool:
         return f"Write {len(encoded(content)):,} bytes to {args['path']}\n\n{content[:MAX_SHOWN]}{more}"
 
     return FunctionTool(
-        spec, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile, place=str(root.path)
+        WRITE_FILE, run, prepare=prepare, subjects=_subject, preview=preview, reconcile=reconcile, place=str(root.path)
     )
 
 
@@ -202,21 +221,3 @@ def _subject(args: Args) -> frozenset[str]:
 
 def _noted(result: dict[str, JSON], note: str) -> dict[str, JSON]:
     return {**result, "note": note} if note else result
-
-
-def _path(what: str) -> JSON:
-    return _text(f"{what}, relative to the working folder")
-
-
-def _text(description: str, *, most: int | None = None) -> JSON:
-    schema: dict[str, JSON] = {"type": "string", "description": description, "minLength": 1}
-    return schema if most is None else {**schema, "maxLength": most}
-
-
-def _long(description: str) -> dict[str, JSON]:
-    return {"type": "string", "description": description, "maxLength": MAX_BYTES}
-
-
-def _schema(*, optional: tuple[str, ...] = (), **properties: JSON) -> dict[str, JSON]:
-    required: list[JSON] = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -39,6 +39,7 @@ class Runner:
         stores: Sequence[Path] = (),
         reserved: Sequence[str] = (),
         endings: Sequence[str] = (),
+        records: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.cwd = cwd
@@ -51,6 +52,7 @@ class Runner:
             stores=tuple(stores),
             reserved=tuple(reserved),
             endings=tuple(endings),
+            **({} if records is None else {"records": records}),
         )
         self._environ = environ
 

@@ -17,10 +17,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, count
+from pathlib import Path
 from typing import Final
 
 from pollux.core.frozen import frozen
 from pollux.tools.files.guard import HIDDEN, KEPT, REPOSITORY, is_repository
+from pollux.tools.files.hooks import hook_places
 
 MOST_FOLDERS: Final = 200_000
 MOST_PLACES: Final = 500
@@ -31,19 +33,35 @@ PACKAGES: Final = frozenset({"node_modules", ".venv", "venv", "__pycache__", ".t
 """Nobody works in these: of what is in them only repositories count, which git enters from outside."""
 
 _HIDDEN: Final = frozenset(HIDDEN)
-_KEPT: Final = frozenset(names[-1] for names in KEPT) - {".git"}
+_KEPT: Final = frozenset(KEPT) - {(".git",)}
+_FOLDERS: Final = frozenset(names[0] for names in KEPT if len(names) > 1) | {".git"}
+"""What is kept in these is known by its name there: a link by that name leads to other names."""
 _OF_GIT: Final = ("config", "config.worktree", "hooks", "commondir")
 """What git runs or reads programs from, in a repository's own folder; and where it says that another one has these."""
+_STATE: Final = {
+    ("rebase-merge", "git-rebase-todo"): re.compile(
+        r"""[ \t]*(\#.*|(pick|p|revert|reword|r|edit|e|squash|s|fixup|f|drop|d|break|b|noop|label|l|reset|t|merge|m
+        |update-ref|u)([ \t].*)?)?\r?""",
+        re.VERBOSE,
+    ),
+    ("rebase-merge", "strategy"): re.compile(_STRATEGY := "(ort|recursive|resolve|octopus|ours|subtree)?"),
+    ("sequencer", "opts"): re.compile(rf"\[options\]|\s*(strategy = {_STRATEGY}|(?!strategy )[a-z-]+ = [\w./@+= -]*)?"),
+    (".git", "bisect_names"): re.compile(r"( '[^'*?\[\]\\]*')*"),
+}
+"""What git continues a rebase, a cherry-pick or a bisection from: the lines that run nothing. A strategy is a program,
+also one of the folder, and what was to be bisected was once evaluated by a shell."""
+_STATES: Final = frozenset(folder for folder, _ in _STATE) - {".git"}
 _INNER: Final = frozenset({"modules", "worktrees"})
 """In such a folder, what repositories of a repository's own are kept in, complete or not."""
 _CONTENT: Final = frozenset({"objects", "refs", "logs"})
-_NAMES: Final = frozenset(
-    chain(_KEPT, _OF_GIT, map(str.lower, REPOSITORY), (names[-1] for names in HIDDEN), (".git", "attributes"))
+NAMES: Final = frozenset(chain(_OF_GIT, map(str.lower, REPOSITORY), *HIDDEN, *KEPT, ("attributes",))) | frozenset(
+    chain(*_STATE)
 )
 _ODD_SECONDS: Final = 2.0
 """A folder that changed so lately may change again without a trace in its time."""
 _MOST_KNOWN: Final = 500_000
 _LARGEST: Final = 1 << 16
+_LONGEST_STATE: Final = 1 << 20
 
 TOO_MANY: Final = (
     "there are too many folders now to look for control files in all of them. The user should look at what was made"
@@ -72,6 +90,7 @@ def control_files(
     hidden: dict[str, str] = {}
     kept: dict[str, str] = {}
     repositories: dict[str, list[str]] = {}
+    tops = [str(above) for above in Path(root).parents]
     todo = deque([(root, False, False, False)])
     for number in count():
         if not todo or number == most:
@@ -89,6 +108,8 @@ def control_files(
         is_in_packages = is_in_packages or name in PACKAGES
         is_of_git = (is_of_git and name not in _CONTENT) or (name in _INNER and above in repositories)
         covered: set[str] = set()
+        if ".git" in folder.names or is_repository(folder.names):
+            tops.append(here)
         if folder.names or name == ".git":
             spelled = {each: each.casefold() for each in folder.names}
             # What is called `.git` may be completed later.
@@ -96,16 +117,20 @@ def control_files(
                 repositories[here] = []
             for each, fold in spelled.items():
                 place = f"{here}/{each}"
-                repository = here if fold in _OF_GIT else above if (name, fold) == ("info", "attributes") else ""
+                repository = _repository(here, each, is_folder=each in folder.folders)
                 if repository in repositories:
+                    if _state_lines(place) and _is_harmless(place):
+                        continue
                     repositories[repository].append(place)
                 elif is_in_packages:
                     continue
-                elif (fold,) in _HIDDEN or (name, fold) in _HIDDEN:
+                elif not _HIDDEN.isdisjoint(named := ((fold,), (name, fold))):
                     hidden[place] = _target(place)
                     continue
                 elif is_in_kept or not (
-                    fold in _KEPT or fold.endswith(endings) or (fold == ".git" and each not in folder.folders)
+                    not _KEPT.isdisjoint(named)
+                    or fold.endswith(endings)
+                    or (fold in _FOLDERS and each not in folder.folders)
                 ):
                     continue
                 kept[place] = _target(place)
@@ -113,7 +138,41 @@ def control_files(
         todo.extend(
             (f"{here}/{each}", is_in_kept or each in covered, is_in_packages, is_of_git) for each in folder.folders
         )
+    for place in dict.fromkeys(place for top in tops for place in hook_places(top, root)):
+        # By another spelling it is guarded, and set aside, where it leads.
+        above = os.path.dirname(place)
+        if is_within(place, root) and os.path.lexists(place) and os.path.realpath(above) == above:
+            kept[place] = _target(place)
     return Found(hidden, kept, repositories, is_whole=not todo)
+
+
+def _repository(here: str, name: str, *, is_folder: bool) -> str:
+    """Whose programs this says, if that is a repository's own folder."""
+    above, _, folder = here.rpartition("/")
+    fold, folder = name.casefold(), folder.casefold()
+    if fold in _OF_GIT or fold == "bisect_names" or (fold in _STATES and not is_folder):
+        return here
+    return above if (folder, fold) == ("info", "attributes") or (folder, fold) in _STATE else ""
+
+
+def _state_lines(place: str) -> re.Pattern[str] | None:
+    """The lines that run nothing there, if git would continue from it."""
+    folder, name = place.casefold().rsplit("/", 2)[1:]
+    return _STATE.get((".git" if name == "bisect_names" else folder, name))
+
+
+def is_within(place: str, folder: str) -> bool:
+    """Whether it is this folder, or beneath it. Both are real paths."""
+    return place == folder or place.startswith(f"{folder}/")
+
+
+def looks_alike(one: str, in_one: Found, other: str, in_other: Found) -> bool:
+    """Whether one of two folders is in the other, and whatever is in it counts there as it does by itself."""
+    outer, inner, found = (one, other, in_one) if is_within(other, one) else (other, one, in_other)
+    names = inner[len(outer) :].split("/")[1:]
+    above = ("/".join((outer, *names[:number])) for number in range(len(names)))
+    is_plain = PACKAGES.union(*KEPT).isdisjoint(map(str.casefold, names))
+    return is_within(inner, outer) and is_plain and found.repositories.keys().isdisjoint(above)
 
 
 def _target(place: str) -> str:
@@ -159,7 +218,7 @@ def _folder(place: str, endings: tuple[str, ...], *, opens: bool) -> _Folder:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(name)
             fold = name.casefold()
-            if fold in _NAMES or fold.endswith(endings):
+            if fold in NAMES or fold.endswith(endings):
                 names.append(name)
     folder = _Folder(mark, tuple(folders), tuple(names))
     if found.st_ctime_ns < now - _ODD_SECONDS * 1e9 and len(_known) < _MOST_KNOWN:
@@ -245,15 +304,20 @@ _LINE: Final = re.compile(
 
 
 def _is_harmless(place: str) -> bool:
-    """Whether it is a part of a repository, and has git run nothing and read nothing else."""
+    """Whether it is empty, or a part of a repository that has git run nothing and read nothing else.
+
+    What can be written by another name as well is not, whatever it holds.
+    """
     folder, name = os.path.split(place)
     try:
+        if _is_empty(place):
+            return True
         match name.casefold():
             case ".git":
                 # It says where the repository is: in this folder, where that is looked at, or where nobody wrote it.
                 return stat.S_ISREG(os.stat(place, follow_symlinks=False).st_mode)
-            case "config" | "config.worktree":
-                return all(map(_LINE.fullmatch, _text(place).splitlines()))
+            case fold if fold in ("config", "config.worktree") or _state_lines(place):
+                return not risky_lines(place)
             case "commondir":
                 # Of a worktree: the repository's own folder is two above it, and is looked at as such.
                 return os.path.basename(os.path.dirname(folder)) == "worktrees" and _text(place) in ("../..", "../..\n")
@@ -269,12 +333,35 @@ def _is_harmless(place: str) -> bool:
         return False
 
 
-def _text(place: str) -> str:
+def risky_lines(place: str) -> tuple[str, ...]:
+    """The lines of a repository's configuration that may name a program; of what cannot be read, one that says so.
+
+    So of what git continues from.
+    """
+    try:
+        if state := _state_lines(place):
+            lines = _text(place, encoding="latin-1", most=_LONGEST_STATE).split("\n")
+            return tuple(line for line in lines if not state.fullmatch(line))
+        return tuple(line for line in _text(place).splitlines() if not _LINE.fullmatch(line))
+    except (OSError, ValueError):
+        return ("unreadable",)
+
+
+def _is_empty(place: str) -> bool:
+    """So are the places that commands at work have taken. Raises OSError."""
+    found = os.stat(place, follow_symlinks=False)
+    if stat.S_ISDIR(found.st_mode):
+        return not os.listdir(place)
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0 and found.st_nlink == 1
+
+
+def _text(place: str, *, encoding: str = "ascii", most: int = _LARGEST) -> str:
     """Raises OSError and ValueError for what is no short text."""
     with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("no file")
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+            raise ValueError("no file, or one of several names")
+        content = file.read(most + 1)
+    if len(content) > most:
         raise ValueError("too long")
-    return content.decode("ascii")
+    return content.decode(encoding)

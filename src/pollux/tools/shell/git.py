@@ -15,7 +15,9 @@ from typing import Final
 
 from pollux.core.errors import ToolError
 from pollux.core.frozen import frozen
+from pollux.tools.shell.programs import SUBCOMMANDS
 
+_SUBCOMMANDS: Final = SUBCOMMANDS["git"]
 _GIT: Final = re.compile(r"\bgit\b")
 _STARTERS: Final = frozenset({"gh", "go"})
 """Known programs that start it by themselves."""
@@ -32,12 +34,18 @@ NO_FILE: Final = 125
 SECONDS: Final = 60.0
 """For git to say it."""
 
+HOOK: Final = "hooks/reference-transaction"
+"""By this name the repository's own hook stands among what it sets: no setting is called so."""
+
 # For each repository two lists, an empty word behind each: what is set, by scope; its folder, and what `.gitmodules`
 # sets, wherever git may look for that. Behind those of the first one, the places of the repositories inside of it.
 _LOOK: Final = rf"""
 look() {{
     "$@" config --list --show-scope --null
     code=$?
+    for folder in "$("$@" rev-parse --absolute-git-dir)" "$("$@" rev-parse --path-format=absolute --git-common-dir)"; do
+        [ ! -x "$folder/hooks/reference-transaction" ] || printf 'local\000%s\000' '{HOOK}'
+    done 2>/dev/null
     printf '\000'
     if top=$("$@" rev-parse --show-toplevel 2>/dev/null && echo .); then
         top=${{top%??}}
@@ -129,6 +137,12 @@ _CANNOT_BE_ANSWERED: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_FETCHING: Final = frozenset("clone fetch ls-remote pull remote submodule".split())
+"""Take from another repository: its hooks are not run."""
+_PUSHING: Final = re.compile(r"\b(push|send-pack|subtree|archive)\b|^gh$")
+_HOOKED: Final = re.compile(r"\b(bisect|remote|send-pack)\b|^gh$")
+"""Parts of git that read no `core.hooksPath` before they change references."""
+
 _PARAMETERS: Final = "GIT_CONFIG_PARAMETERS"
 
 
@@ -178,12 +192,34 @@ def inner_question(places: Iterable[str], git: str) -> list[str]:
     return ["/bin/sh", "-c", _INNER, "sh", git, *places]
 
 
+def transport(argv: Sequence[str]) -> list[tuple[str, str]]:
+    """What keeps a push from a repository on this machine: it would run hooks, and be given none of our settings."""
+    is_known = not is_git(argv) or _subcommand(argv) in _FETCHING
+    return [] if is_known and not any(map(_PUSHING.search, argv)) else [("protocol.file.allow", "never")]
+
+
+def check_hooks(argv: Sequence[str], repositories: Iterable["Repository"]) -> None:
+    """Raises ToolError where this command may run a hook of one of these, whatever is set."""
+    known = _SUBCOMMANDS.direct | _SUBCOMMANDS.named
+    is_known = not is_git(argv) or _subcommand(argv) in known
+    if any(HOOK in each.sets for each in repositories) and (not is_known or any(map(_HOOKED.search, argv))):
+        raise ToolError(
+            "this repository runs its hook reference-transaction with this command, and git has no setting against it."
+            " Nothing was run. Ask the user to run the command, or to remove the hook"
+        )
+
+
+def _subcommand(argv: Sequence[str]) -> str:
+    own = _own_options(argv[1:], is_whole=True)
+    return next(iter(argv[1 + len(own) :]), "")
+
+
 def is_git(argv: Sequence[str]) -> bool:
     return bool(argv) and argv[0].rpartition("/")[2] == "git"
 
 
-def _own_options(words: Sequence[str]) -> list[str]:
-    """Those before the subcommand, which say what repository is meant."""
+def _own_options(words: Sequence[str], *, is_whole: bool = False) -> list[str]:
+    """Those before the subcommand, which say what repository is meant; or all of them."""
     options: list[str] = []
     rest = iter(words)
     for word in rest:
@@ -192,7 +228,8 @@ def _own_options(words: Sequence[str]) -> list[str]:
         options.append(word)
         if word in ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"):
             options += [next(rest, "")]
-    return [word for word in options if word not in ("-p", "--paginate", "--version", "--help", "-h", "-v")]
+    left_out = () if is_whole else ("-p", "--paginate", "--version", "--help", "-h", "-v")
+    return [word for word in options if word not in left_out]
 
 
 @frozen

@@ -36,6 +36,8 @@ from pollux.tools.shell.words import has_odd_characters, literal_words
 
 logger = logging.getLogger(__name__)
 
+PROGRAMS = "program:*"
+"""What subjects of documents' scripts say of the files behind their words. A rule is by the words."""
 COMPUTED = "computed"
 """The subject of a command of which a part is made while it runs: `$x`, `eval "$(…)"`, `… | sh`."""
 
@@ -103,7 +105,7 @@ def prefix_patterns(prefix: str, decision: Mode) -> tuple[str, ...]:
         )
     spelled = (f"indirect:{_bracketed(words, deciding)}" for deciding in range(fewest, len(words) + 1))
     # What is within is told by the subject that tells all of it; on its own it opens nothing.
-    return *_and_more(f"run:{joined}", *spelled), "within:*", COMPUTED
+    return *_and_more(f"run:{joined}", *spelled), "within:*", COMPUTED, PROGRAMS
 
 
 def _subjects_of(argv: Words, is_installed: IsInstalled) -> frozenset[str]:

@@ -20,6 +20,7 @@ from pollux.tools.shell.programs import (
     ALWAYS,
     COMMAND_OPTIONS,
     INTERPRETERS,
+    LOADER,
     MODULES,
     OPTIONS,
     PLAIN,
@@ -34,6 +35,7 @@ from pollux.tools.shell.programs import (
     Options,
     Subcommands,
 )
+from pollux.tools.shell.steering import steers_in_shell
 from pollux.tools.shell.words import plain_words
 
 T = TypeVar("T")
@@ -179,6 +181,8 @@ def is_computed(argv: tuple[str, ...], *, is_literal: bool = True) -> bool:
     runs_words = any(_launch(table, name, argv) is not None for table in (WRAPPERS, RELAYS))
     if not is_literal and (runs_words or name in SHELLS or name in _READERS or not _FIND_RUNS.isdisjoint(words)):
         return True
+    if (runs_words or name in _SETTERS) and any(map(steers_in_shell, _set_by(words, is_setter=name in _SETTERS))):
+        return True
     if name in SHELLS:
         options = "".join(word for word in words if word.startswith("-") and not word.startswith("--"))
         return "s" in options or all(word.startswith("-") or _reads_input(word) for word in words)
@@ -192,6 +196,16 @@ def is_computed(argv: tuple[str, ...], *, is_literal: bool = True) -> bool:
         or (name == "coproc" and "{" in words)
         or (name in _READERS and any(map(_reads_input, words)))
     )
+
+
+def _set_by(words: tuple[str, ...], *, is_setter: bool) -> Iterator[str]:
+    """The names of variables that these words may set: `X=1`, `--setenv=X=1`, `-eX=1`; for a builtin also `X`."""
+    for word in words:
+        for part in word.split("=")[: None if is_setter else -1]:
+            name = part.partition("[")[0].removesuffix("+")
+            yield name
+            if name.startswith("-"):
+                yield name[2:]
 
 
 def _may_be_script(word: str) -> bool:
@@ -243,7 +257,7 @@ def program(argv: Sequence[str]) -> str:
     """The name by which the tables know a program: without its directory and version."""
     base = argv[0].rpartition("/")[2] if argv else ""
     name = base.casefold().removesuffix(".exe")
-    name = ALIASES.get(name, name)
+    name = LOADER if _LOADER.fullmatch(name) else ALIASES.get(name, name)
     if name in _KNOWN:
         return name
     bare = _VERSION.sub("", name)
@@ -252,6 +266,8 @@ def program(argv: Sequence[str]) -> str:
 
 
 _READERS = frozenset({".", "eval", "source", "trap"})
+_SETTERS = frozenset("declare export getopts local mapfile printf read readarray readonly typeset".split())
+"""Builtins that set the variables that they are given by name."""
 _REDEFINERS = frozenset({"alias", "enable", "hash", "shopt", "unalias", "{", "}", "(", ")", "[["})
 """Builtins that give a name to another command, and what is a command only to a grammar that lost its way."""
 _RUN_WORDS = SHELLS.union(_READERS, WRAPPERS, RELAYS)
@@ -261,6 +277,8 @@ _KNOWN = _TOLD_BY_WORDS.union(ALWAYS, INTERPRETERS, RUNNERS, PROJECT, WRAPPERS, 
 _OF_SYSTEM = _TOLD_BY_WORDS.union(ALWAYS, WRAPPERS, RELAYS)
 _CLUSTER = re.compile(r"-[A-Za-z0-9]+")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?[smhd]?")
+_LOADER = re.compile(r"ld(?:64|-[\w.-]+)?\.so(?:\.[0-9]+)*")
+"""How the dynamic loader is called, which starts the program that it is given: `ld-linux-x86-64.so.2`."""
 _VERSION = re.compile(r"(?:[-.]?[0-9][0-9.]*|\.basic|\.tiny|\.nox|\.gtk3)$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pollux.core.frozen import frozen
 from pollux.tools.shell.launchers import is_computed
+from pollux.tools.shell.steering import steers_in_shell
 from pollux.tools.shell.words import literal_words, plain_words
 
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ def parse(text: str) -> Parsed:
     return Simple(words)
 
 
+def statements(text: str) -> tuple[str, ...]:
+    """The statements of a script, each as it is written. Of one that the grammar cannot read: its lines, and all of it.
+
+    Never raises.
+    """
+    root = None if len(text.encode("utf-8", "replace")) > MAX_BYTES else _tree(text)
+    if root is None or root.has_error:
+        return (*filter(str.strip, text.splitlines()), text)
+    return tuple(text[node.start_byte : node.end_byte] for node in root.named_children if node.type != "comment")
+
+
 # Words of the shell itself: as programs they do not exist or mean something else. `echo`, `test`, `kill` and others of
 # which a program exists are left out: run by argv they do what they say.
 SHELL_WORDS = frozenset(
@@ -76,6 +88,9 @@ SHELL_WORDS = frozenset(
 _PLAIN = frozenset({"command_name", "word", "number", "raw_string", "string", "concatenation"})
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _NOT_WORDS = frozenset({"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect"})
+_ASSIGNED = re.compile(r"\$\{!?(\w+)(?:\[[^]]*\])?:?=")
+_ONLY_READ = frozenset({"expansion", "simple_expansion", "unset_command"})
+_NAMES = frozenset({"variable_assignment", "variable_name"})
 _EXPANDED_LATER = re.compile(r"[$<>]\(|`|\$\{")
 _COMMENT_CONTINUED = re.compile(r"#[^\n]*\\\n")
 _SPECIAL = re.compile(r"[^\w \t./,:@+-]")
@@ -145,7 +160,17 @@ def _is_computed(node: "Node", text: str) -> bool:
         # Arithmetic, prompts and traps expand texts that were quoted once; of here-documents not all is parsed.
         return _EXPANDED_LATER.search(source) is not None
     if node.type == "expansion":
-        return "`" in source
+        assigned = _ASSIGNED.match(source)
+        return "`" in source or (assigned is not None and steers_in_shell(assigned[1]))
+    if node.type == "variable_name":
+        # Set for what runs next, here or once it is exported: a file that it names may be read first, and run.
+        return (node.parent is None or node.parent.type not in _ONLY_READ) and steers_in_shell(source)
+    if node.type == "declaration_command":
+        # Of `export $x` nobody knows the name, and `declare -n` gives another name to a variable.
+        words = [
+            _plain(text, child) for child in node.children if child.type not in ("variable_assignment", "variable_name")
+        ]
+        return any(word is None or (word.startswith("-") and "n" in word) for word in words)
     if node.type == "ansi_c_string":
         return "\\" in source
     if node.type == "file_redirect":

@@ -83,7 +83,7 @@ ALWAYS = _set(
     gradle groff groovy grunt gtester gulp gunzip gvim gzip hashcat helix helm hg highlight host hping3 htop http
     httpie https hx iconv iftop install invoke ip iptables ipython irb ispell java javac javaws jconsole jjs jmap
     joe journalctl jrunscript jshell jstack jtag jupyter just kak kdialog keytool kitty knife kotlin kotlinc ksshell
-    ksu latex latexmk ld ld.so ldconfig ldd less lesspipe lftp links lldb ln loginctl logrotate lp lpr lualatex
+    ksu latex latexmk ld ldconfig ldd less lesspipe lftp links lldb ln loginctl logrotate lp lpr lualatex
     luatex lwp-download lwp-request lxc lxd lynx lz4 lzma m4 mail mailx make man mc mcedit mdadm meson micro minicom
     minikube mitmdump mkfifo mkfs mknod mmv mongo mongosh more mosh mosquitto mosquitto_pub most mount mpirun
     msfconsole msgattrib msgcat msgconv msgfilter msgmerge msguniq msmtp mtr mutt mv mvn mysql mysqldump nano nasm
@@ -148,7 +148,11 @@ WRAPPERS = dict.fromkeys(
 }
 """Run the words after their own options as a command, unchanged. The number: how many words of their own come first."""
 
+LOADER = "ld.so"
+"""The dynamic loader, under all of its names."""
+
 RELAYS = {
+    LOADER: 0,
     "docker exec": 1,
     "docker run": 1,
     "entr": 0,

@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-FILES: Final = frozenset({".env", ".gemini.yaml", "pollux.toml", ".mcp.json"})
-"""Names that are never meant for a folder."""
+FOLDERS: Final = frozenset(".gemini .codex .claude .cursor .opencode .pollux hooks".split())
+"""Names that may be meant for a folder. An empty one of another name was left by a crash."""
 
 
 @contextmanager
@@ -38,22 +38,27 @@ def taken(root: Path, names: Iterable[str]) -> Generator[tuple[Path, ...]]:
 
 _lock: Final = Lock()
 _holders: dict[Path, int] = {}
+_made: set[Path] = set()
+"""Folders that were made on the way to a place."""
 
 
 def _take(place: Path, root: Path) -> bool:
     if place in _holders:
         _holders[place] += 1
         return True
-    parent = place.parent
+    missing = [folder for folder in reversed(place.parents) if not os.path.lexists(folder)]
+    there = missing[0].parent if missing else place.parent
     if ".git" in place.parts and not (root / ".git").is_dir():
         # Nothing keeps a folder from becoming a repository; where it is one, its own files are kept.
         return False
     with suppress(OSError):
-        if not os.path.lexists(parent) and parent.parent.is_dir():
-            parent.mkdir(mode=0o755)
-        if Path(os.path.realpath(parent)).is_relative_to(root) and (_make(place) or _is_left(place)):
-            _holders[place] = 1
-            return True
+        if Path(os.path.realpath(there)).is_relative_to(root):
+            for folder in missing:
+                folder.mkdir(mode=0o755)
+                _made.add(folder)
+            if _make(place) or _is_left(place):
+                _holders[place] = 1
+                return True
     return False
 
 
@@ -71,7 +76,7 @@ def _make(place: Path) -> bool:
 
 def _is_left(place: Path) -> bool:
     """Whether a crash left it: an empty folder where a file is meant."""
-    return place.name in FILES and stat.S_ISDIR(os.lstat(place).st_mode) and not os.listdir(place)
+    return place.name not in FOLDERS and stat.S_ISDIR(os.lstat(place).st_mode) and not os.listdir(place)
 
 
 def _release(places: Iterable[Path], *, is_last: bool) -> None:
@@ -87,8 +92,11 @@ def _release(places: Iterable[Path], *, is_last: bool) -> None:
             elif is_last and stat.S_ISREG(found.st_mode) and found.st_size == 0:
                 os.unlink(place)
             # Made for it, or empty before: nothing is lost with it.
-            if place.parent.name in ("config", "info"):
-                os.rmdir(place.parent)
+            for folder in place.parents:
+                if folder not in _made and not (folder == place.parent and folder.name in ("config", "info")):
+                    break
+                os.rmdir(folder)
+                _made.discard(folder)
 
 
 def _is_alone(folder: int) -> bool:

@@ -11,7 +11,8 @@ loopback is where databases, metadata services and Pollux itself listen to whoev
 A command may write whatever is in the root, also what somebody runs later (Makefiles, scripts). `kept` places in it
 are read-only, and cannot be moved away with their folders; `hidden` ones cannot be read either. A place that does not
 exist is kept from being made where it is `reserved`, by an empty file that stands there meanwhile. Control files that a
-command made elsewhere in the root are set aside once it has ended.
+command made elsewhere in the root are set aside once it has ended; where several are at work in one place, by what was
+there before the first of them (`at_work.py`).
 """
 
 import asyncio
@@ -19,18 +20,21 @@ import errno
 import logging
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
-from pollux.tools.shell.control_files import MOST_FOLDERS, MOST_PLACES, Found, control_files, set_aside
+from pollux.tools.shell.at_work import Unrecorded, Work
+from pollux.tools.shell.control_files import MOST_FOLDERS, MOST_PLACES, Found, control_files, is_within, set_aside
 from pollux.tools.shell.environment import installed_path
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
+from pollux.tools.shell.replaced import Covered, covered, replaced, words
 from pollux.tools.shell.reserved import taken
 
 logger = logging.getLogger(__name__)
@@ -73,6 +77,7 @@ TOO_MANY_PLACES = (
 )
 MOST_TOLD = 20
 
+RECORDS = "commands"
 NO_ROOTS = tuple(Path(place) for place in "/proc /sys /dev".split())
 
 
@@ -105,6 +110,8 @@ class Box:
     """Names in the root that no command makes, where they are not there."""
     endings: tuple[str, ...] = ()
     """How names end that are kept wherever they are in the root, beside those that always are."""
+    records: Path = field(default_factory=lambda: own_home() / ".local/share/pollux" / RECORDS)
+    """The private folder in which commands at work are noted for one another; hidden, too."""
 
 
 async def run_boxed(
@@ -160,31 +167,63 @@ async def run_boxed(
 
     if not box.reserved:
         return await run(box)
-    root = str(_real(box.root))
     with taken(box.root, box.reserved if box.writable else ()) as places:
-        before = await asyncio.to_thread(control_files, root, endings=box.endings)
-        if not before.is_whole:
-            return _blocked(TOO_LARGE)
-        if len(before.hidden) + len(before.kept) > MOST_PLACES:
-            return _blocked(TOO_MANY_PLACES)
-        guarded = _with_control_files(box, before, places)
-        if not box.writable:
-            return await run(guarded)
-        made: tuple[str, ...] = ()
-        try:
-            result = await run(guarded)
-        finally:
-            # Also of a command that was stopped; and it goes on where somebody does not wait for it.
-            made = await asyncio.shield(asyncio.to_thread(_set_aside, root, before, box.endings))
+        if box.writable:
+            return await _run_noted(run, box, places, timeout=timeout, on_output=on_output)
+        found = await asyncio.to_thread(control_files, str(_real(box.root)), endings=box.endings)
+        return _too_much(found) or await run(_with_control_files(box, found, places))
+
+
+async def _run_noted(
+    run: Callable[[Box], Awaitable[ShellResult]],
+    box: Box,
+    places: Collection[Path],
+    *,
+    timeout: float | None,
+    on_output: OnOutput | None,
+) -> ShellResult:
+    """Run it where other commands may be at work, and set aside what was made meanwhile. `places` are taken."""
+    root = str(_real(box.root))
+    files: dict[str, Covered] = {}
+    made: list[str] = []
+
+    def finish(before: Found) -> None:
+        others = replaced(files)
+        kept = {place: target for place, target in before.kept.items() if not others.get(place)}
+        made.extend(_set_aside(root, replace(before, kept=kept), box.endings))
+        made.extend(words(root, place) for place, is_risky in others.items() if not is_risky)
+
+    work = Work(_real(box.records), root, endings=box.endings, timeout=timeout)
+    try:
+        look = partial(control_files, root, endings=box.endings)
+        found = await asyncio.to_thread(work.begin, look, taken=set(map(str, places)))
+        guarded = _with_control_files(box, found, places)
+        inside = [str(place) for place in map(_real, (*guarded.kept, *guarded.hidden)) if is_within(str(place), root)]
+        files |= await asyncio.to_thread(covered, inside)
+        result = _too_much(found) or await run(guarded)
+    except Unrecorded as problem:
+        return _blocked(str(problem))
+    finally:
+        # Also of a command that was stopped; and it goes on where somebody does not wait for it.
+        await asyncio.shield(asyncio.to_thread(work.end, finish))
     return _with_words(result, made, on_output)
 
 
 def _with_control_files(box: Box, found: Found, taken: Collection[Path]) -> Box:
     """The box with the control files that are in its root, and those that nobody shall make there."""
     # What is hidden could be written for as long as it is hidden. These are empty: there is nothing to hide.
-    hidden = tuple(place for place in (*box.hidden, *map(Path, found.hidden)) if _real(place) not in taken)
+    all_hidden = (*box.hidden, box.records, *map(Path, found.hidden))
+    hidden = tuple(place for place in all_hidden if _real(place) not in taken)
     kept = dict.fromkeys((*box.kept, *map(Path, found.kept), *taken))
     return replace(box, kept=tuple(kept), hidden=tuple(dict.fromkeys(hidden)))
+
+
+def _too_much(found: Found) -> ShellResult | None:
+    if not found.is_whole:
+        return _blocked(TOO_LARGE)
+    if len(found.hidden) + len(found.kept) > MOST_PLACES:
+        return _blocked(TOO_MANY_PLACES)
+    return None
 
 
 def _set_aside(root: str, before: Found, endings: tuple[str, ...]) -> tuple[str, ...]:

@@ -104,12 +104,13 @@ class Surroundings:
         # As in `env git -C elsewhere status`. Of `ls ./git` no word is taken for git's.
         run_inside = (each for each in inside(tuple(argv)) if each is not None and not isinstance(each, str))
         about = next((each for each in (argv, *run_inside) if git.is_git(each)), ())
+        transport = git.transport(about or argv)
         # What is asked with must not be the folder's, unless all is (in `/`), or the command runs that one anyway.
         path = installed_path(self.path, self._folder) or self.path
         if about and shutil.which("git", path=path) is None:
             path = self.path
         if (program := shutil.which("git", path=path)) is None:
-            return []
+            return transport
         env = {**self._environment, **git.WHILE_ASKING, "PATH": path}
 
         async def listed(question: list[str], *, must: bool) -> str:
@@ -125,7 +126,10 @@ class Surroundings:
         said = await listed(git.question(about, program), must=must)
         found, places = git.heard(said)
         inner, _ = git.heard(await listed(git.inner_question(places, program), must=False)) if places else ([], [])
-        return git.answers(found[0], inner) if found else []
+        if not found:
+            return transport
+        git.check_hooks(about or argv, [found[0], *([] if about else inner)])
+        return [*transport, *git.answers(found[0], inner)]
 
 
 def _is_plain(argv: list[str]) -> bool:

@@ -54,6 +54,10 @@ class Shape:
             # Some models write every number as a float.
             return _converted(_whole(value), self._root)
         except msgspec.ValidationError:
+            if str(said).startswith(("Object contains unknown field", "Invalid enum value", "Invalid value")):
+                # These repeat what was given. The schema's words do not.
+                check(self._validator, value)
+                raise ValidationError("there is a value or a member that is not expected") from None
             raise ValidationError(_told(said)) from None
 
 

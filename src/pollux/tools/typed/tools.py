@@ -287,8 +287,8 @@ def _undescribed(function: Callable[..., Any], found: Signature, schema: Mapping
         raise ValidationError(f"input_schema names {min(unknown)}, but the function has no such parameter")
 
     def read(args: Args) -> Args:
-        if not found.is_open and (extra := args.keys() - named):
-            raise ValidationError(f"there is no argument {min(extra)!r}")
+        if not found.is_open and args.keys() - named:
+            raise ValidationError(f"there is an argument that is not expected. Known: {', '.join(sorted(named))}")
         return args
 
     return Body(function, schema, read, _by_name(function, found), _wanted(found))
