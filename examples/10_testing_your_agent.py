@@ -5,13 +5,13 @@ Run it: `pytest examples/10_testing_your_agent.py`, or `python examples/10_testi
 
 from typing import Any
 
-from pollux import Agent, ToolError, tool
+from pollux import Agent, Rule, ToolError, tool
 from pollux.testing import call, forbid_real_requests, reply, scripted
 
 STOCK = {"apple": 3}
 
 
-@tool(side_effect=True, default_approval="not_required")
+@tool(side_effect=True)
 def take(item: str, count: int) -> int:
     """Take items out of the stock, and return how many are left."""
     if STOCK.get(item, 0) < count:
@@ -22,7 +22,7 @@ def take(item: str, count: int) -> int:
 
 def shopkeeper(**options: Any) -> Agent:
     """What you ship: in a test only the model and the store are others."""
-    return Agent("You keep a shop.", tools=[take], **options)
+    return Agent("You keep a shop.", tools=[take], policy=Rule("allow", tool="take"), **options)
 
 
 def test_the_stock_goes_down() -> None:

@@ -20,7 +20,7 @@ from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, Step
 from pollux.runbooks.agents.program import programs_of
-from pollux.runbooks.blocks.pinned import scripts_of
+from pollux.runbooks.blocks.started import scripts_of
 from pollux.runbooks.documents import read
 from pollux.runbooks.following import follow
 from pollux.runbooks.opening import Opening, folder_of
@@ -127,8 +127,8 @@ class RunbookLab:
             what="test",
             by="ada",
             folder=place,
-            programs=programs_of(runbook, directory=str(self.work), folder=place, registry=registry),
-            scripts=scripts_of(runbook, directory=str(self.work), folder=place, shell="bash"),
+            programs=programs_of(runbook, directory=str(self.work), places=(place,), registry=registry),
+            scripts=scripts_of(runbook, directory=str(self.work), places=(place,), shell="bash"),
         )
 
 
@@ -154,7 +154,7 @@ async def waiting(engine: Engine, run_id: RunId) -> Run:
         assert not run.ending, run.ending
         for action in run.open:
             if action.where == "child" and action.handed_over:
-                child = await engine.queries.run(await engine.queries.child_of(action.id))
+                child = await engine.queries.run(engine.queries.child_of(action.id))
                 if child.approvals and not pending(child):
                     return child
         return None

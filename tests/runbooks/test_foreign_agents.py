@@ -67,7 +67,9 @@ async def test_its_words_stream_and_become_the_output(lab: RunbookLab):
         )
         == "one\ntwo\n"
     )
-    assert states(events, "talk")[0] == "initializing" and states(events, "talk")[-1] == "completed"
+    assert (
+        states(events, "talk")[:3] == ["idle", "initializing", "waiting"] and states(events, "talk")[-1] == "completed"
+    )
 
 
 async def test_a_permission_request_is_a_question_to_a_person(lab: RunbookLab):
@@ -317,3 +319,85 @@ async def test_a_directory_that_another_agent_named_is_asked_about(lab: RunbookL
     source = document(worker("one", "say /etc"), worker("two", "read hostname", workingDirectory=place))
     run = await waiting(engine, (await lab.start(runbooks, source)).id)
     assert "where the agent would work" in run.approvals[0].reason and "in /etc" in run.approvals[0].preview
+
+
+async def test_an_agent_that_says_nothing_after_its_prompt_is_waited_for(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("still", "hang", timeoutSeconds=1)))
+    events = await told(engine, runbooks, run)
+    assert states(events, "still") == ["idle", "initializing", "waiting", "timedOut"]
+
+
+async def test_after_a_cancel_no_other_status_is_told_of_its_agent(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt x")))
+    run = await waiting(engine, run.id)
+    await engine.cancel(run.id, by="ada")
+    events = await told(engine, runbooks, run)
+    assert states(events, "work")[-2:] == ["pendingToolApproval", "cancelled"]
+
+
+async def test_a_block_without_an_answer_has_its_duration_and_what_its_agent_had_asked_for(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt x", timeoutSeconds=1)))
+    said = outputs(await told(engine, runbooks, run), "work")
+    assert 0.9 < said["durationSeconds"] == said["duration_seconds"] < 60
+    assert said["toolCallsExecuted"] == said["tool_calls_executed"]
+    assert said["toolCallsExecuted"] == [{"name": "Append to log.txt", "approved": False, "resultSummary": "withdrawn"}]
+
+
+async def test_an_agent_block_without_a_name_is_called_agent(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    unnamed = worker("work", "say hello")
+    del unnamed["props"]["name"]
+    events = await told(engine, runbooks, await lab.start(runbooks, document(unnamed)))
+    named = [each["data"]["name"] for each in events if each["type"] in ("blockStarted", "blockFinished")]
+    assert named == ["Agent", "Agent"]
+
+
+async def test_one_write_is_one_question_and_another_text_is_another_one(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "edit a.txt one", "cheat b.txt two")))
+    await answer(engine, run, "approved")
+    await until(engine, run, lambda run: any("b.txt" in each.preview for each in run.approvals))
+    assert (lab.work / "a.txt").read_text() == "one"
+    await answer(engine, run, "approved")
+    run = await until(engine, run, lambda run: any(each.preview.startswith("write b.txt") for each in run.approvals))
+    assert "two!" in run.approvals[0].preview and not (lab.work / "b.txt").exists()
+    await answer(engine, run, "rejected")
+    events = await told(engine, runbooks, run)
+    tools = [each["data"]["args"].get("kind", "write") for each in events if each["type"].endswith("ApprovalRequired")]
+    assert tools == ["edit", "edit", "write"]
+    audit = [line for line in await engine.queries.audit(limit=90) if line.tool_name == "agent_write_file"]
+    assert any(line.policy_decision == "allow" for line in audit)
+
+
+async def test_what_was_asked_about_under_another_id_is_not_told_as_unasked(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "rename a.txt one", "peek b.txt")))
+    await answer(engine, run, "approved")
+    events = await told(engine, runbooks, run)
+    assert outputs(events, "work")["toolCallsExecuted"] == [
+        {"name": "Write a.txt", "approved": True, "resultSummary": "completed"},
+        {"name": "Read b.txt", "approved": False, "resultSummary": "observed: it was not asked about"},
+    ]
+    assert [each["data"]["title"] for each in events if each["type"] == "agentToolObserved"] == ["Read b.txt"]
+
+
+async def test_an_agent_that_stops_because_of_a_rejection_says_so(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "quit a.txt one", "say more")))
+    await answer(engine, run, "rejected")
+    events = await told(engine, runbooks, run)
+    finished = next(each["data"] for each in events if each["type"] == "blockFinished")
+    assert finished["error"].startswith("the agent stopped because 'Write a.txt' was rejected")
+    assert finished["object"]["error"] == finished["error"] and "not allowed" in finished["object"]["text"]
+    assert "was rejected" in events[-1]["data"]["error"]
+
+
+async def test_a_question_ends_with_its_block_where_that_ends_first(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    run = await lab.start(runbooks, document(worker("work", "append log.txt x", timeoutSeconds=2)))
+    events = {each["type"]: each["data"] for each in await told(engine, runbooks, run)}
+    began = events["blockStarted"]["startedAt"]
+    assert events["agentToolApprovalRequired"]["expiresAt"] == pytest.approx(began + 2)

@@ -141,7 +141,7 @@ async def test_an_agent_reads_the_runbook_and_cannot_change_it(lab: RunbookLab):
     source = document(agent("reader", "What is this?", capabilities={"readFiles": True}), name="Mine")
     run = await ended(engine, await lab.start(runbooks, source))
     assert run.status == "completed"
-    child = await engine.queries.run(await engine.queries.child_of(run.actions[0].id))
+    child = await engine.queries.run(engine.queries.child_of(run.actions[0].id))
     results = [part for message in child.messages if message.role == "tool" for part in message.parts]
     assert "Mine" in str(results[0]) and "exit_code" in str(results[1])
     offered = set(runbooks.profiles["runbook-agent"].tools)
@@ -224,7 +224,7 @@ async def test_our_own_agent_works_beneath_the_runbook_and_nowhere_else(lab: Run
     (lab.work / "sub").mkdir()
     engine, runbooks = await lab.engine(reply("inside"))
     inside = await ended(engine, await lab.start(runbooks, document(agent("in", "Hello", workingDirectory="sub"))))
-    child = await engine.queries.run(await engine.queries.child_of(inside.actions[0].id))
+    child = await engine.queries.run(engine.queries.child_of(inside.actions[0].id))
     assert inside.status == "completed" and "Work in the folder sub" in child.instructions
     outside = await ended(engine, await lab.start(runbooks, document(agent("out", "Hello", workingDirectory="/"))))
     assert outside.ending is not None and "workingDirectory must lie beneath" in outside.ending.message

@@ -21,7 +21,7 @@ from tests.runbooks.lab import agent, block, document, script
 from tests.tools.shell.living import living, new_mark, sleepers
 from tests.waiting import HANG_SECONDS, POLL_SECONDS, stopwatch, until
 
-from pollux.runbooks.blocks.pinned import scripts_of
+from pollux.runbooks.blocks.started import scripts_of
 from pollux.runbooks.documents import read
 from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.trust import Trust
@@ -146,7 +146,7 @@ def write(folder: Path, name: str, tree: Tree, mark: str, *, home: Path, **limit
     (folder / part).write_text(inner)
     (folder / f"{name}.runbook.json").write_text(outer)
     place = os.path.realpath(folder)
-    scripts = scripts_of(read(inner, form="json"), directory=place, folder=place, shell="bash")
+    scripts = scripts_of(read(inner, form="json"), directory=place, places=(place,), shell="bash")
     Trust(home).pin("runbook", digest_of(inner), what=part, by="ada", folder=place, scripts=scripts)
 
 

@@ -13,6 +13,10 @@ in PATH COMMAND           the same in another directory
 line COMMAND              the same as one text, without a shell of its own
 twice FILE        asks for leave to read, then, under the same id, to delete; says what it was told of the latter
 disguise FILE     has the client write it, and asks for leave under the name that this may have; says what it was told
+edit FILE TEXT    asks for leave to write this, and then has the client write it
+cheat FILE TEXT   the same, but has another text written
+rename FILE TEXT  asks under one id, writes by itself, and tells of it under another, as Qwen Code does
+quit FILE         asks for leave, and ends as cancelled where it is refused, as Codex does
 hang              says nothing any more
 """
 
@@ -72,7 +76,7 @@ def permission(call: str, title: str, kind: str) -> str:
     return number
 
 
-def act(order: str, rest: str, cwd: str) -> None:
+def act(order: str, rest: str, cwd: str) -> str:
     first, _, more = rest.partition(" ")
     path = os.path.join(cwd, first)
     if order == "say":
@@ -90,6 +94,22 @@ def act(order: str, rest: str, cwd: str) -> None:
             tell({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"})
         else:
             say(f"not allowed: {outcome}\n")
+    elif order in ("edit", "cheat", "rename", "quit"):
+        call = f"c{next(_numbers)}"
+        diff = {"type": "diff", "path": path, "oldText": None, "newText": more}
+        told = {"toolCallId": call, "title": f"Write {first}", "kind": "edit", "content": [diff]}
+        answer = ask("session/request_permission", toolCall=told, options=OPTIONS)
+        if answer.get("result", {}).get("outcome", {}).get("optionId") != "yes-please":
+            say("not allowed\n")
+            return "cancelled" if order == "quit" else "end_turn"
+        if order == "rename":
+            with open(path, "a") as file:
+                file.write(more)
+            done = {**told, "toolCallId": f"other-{call}", "status": "completed"}
+            tell({"sessionUpdate": "tool_call", **done})
+            return "end_turn"
+        ask("fs/write_text_file", path=path, content=more if order == "edit" else more + "!")
+        tell({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed"})
     elif order == "peek":
         told = {"toolCallId": f"c{next(_numbers)}", "title": f"Read {first}", "kind": "read", "status": "completed"}
         tell({"sessionUpdate": "tool_call", **told})
@@ -107,7 +127,7 @@ def act(order: str, rest: str, cwd: str) -> None:
         made = ask("terminal/create", command=program, args=words, env=env, cwd=first if order == "in" else cwd)
         if "error" in made:
             say(f"no: {made['error']['message']}\n")
-            return
+            return "end_turn"
         terminal = made["result"]["terminalId"]
         ask("terminal/wait_for_exit", terminalId=terminal)
         say(ask("terminal/output", terminalId=terminal)["result"]["output"])
@@ -126,6 +146,7 @@ def act(order: str, rest: str, cwd: str) -> None:
         say(f"{answer.get('result', {}).get('outcome')}\n")
     elif order == "hang":
         time.sleep(600)
+    return "end_turn"
 
 
 def main() -> None:
@@ -145,14 +166,16 @@ def main() -> None:
                 servers.extend(message["params"]["mcpServers"])
                 send({"id": message["id"], "result": {"sessionId": "s"}})
             case "session/prompt":
+                stop = "end_turn"
                 for line in message["params"]["prompt"][0]["text"].splitlines():
                     order, _, rest = line.strip().partition(" ")
-                    act(order, rest, cwd)
+                    if (stop := act(order, rest, cwd)) != "end_turn":
+                        break
                 send(
                     {
                         "id": message["id"],
                         "result": {
-                            "stopReason": "end_turn",
+                            "stopReason": stop,
                             "usage": {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7},
                         },
                     }

@@ -6,7 +6,7 @@ input, wait, terminate, kill.
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from pollux.acp import messages, rpc
@@ -53,11 +53,13 @@ async def converse(
     timeout: float | None = None,
     limits: Limits = DEFAULT_LIMITS,
     load: str | None = None,
+    prompted: Callable[[], Awaitable[None]] | None = None,
 ) -> Answer:
     """Start an agent, have it answer a prompt, and see it end.
 
     `mcp_servers` are as the protocol has them. `load` is the id of a session to go on with: what is replayed of it is
     neither told to the client nor part of the answer. `timeout` is in seconds and for everything up to the answer.
+    `prompted` is called once the agent has been sent the prompt.
 
     Raises:
         AgentFailed: there is no answer; the kind says why.
@@ -70,7 +72,7 @@ async def converse(
         raise ValidationError(f"timeout is in seconds and more than 0, found {timeout}. None stands for no limit")
     text = f"{system}\n\n{prompt}" if system else prompt
     async with launched(command, limits=limits) as agent:
-        conversation = _Conversation(agent, client, capabilities, limits)
+        conversation = _Conversation(agent, client, capabilities, limits, prompted)
         try:
             return await conversation.hold(text, mcp_servers, cwd=command.cwd, timeout=timeout, load=load)
         except AgentFailed as failure:
@@ -80,8 +82,16 @@ async def converse(
 class _Conversation:
     """The state of one."""
 
-    def __init__(self, agent: Agent, client: Client, capabilities: Capabilities, limits: Limits) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        client: Client,
+        capabilities: Capabilities,
+        limits: Limits,
+        prompted: Callable[[], Awaitable[None]] | None,
+    ) -> None:
         self._agent = agent
+        self._on_prompted = prompted
         self._client = client
         self._capabilities = capabilities
         self._limits = limits
@@ -179,6 +189,8 @@ class _Conversation:
         self._doing = "it should answer"
         id = self._desk.session_id
         self._answer = self._wire.call("session/prompt", messages.prompt(id, text))
+        if self._on_prompted is not None:
+            await self._on_prompted()
         result = object_of(await self._answered(self._answer, "session/prompt", "refused"))
         stop_reason = name_of(result.get("stopReason"))
         if not stop_reason:

@@ -71,7 +71,7 @@ class _Following:
     async def _join(self, action_id: str, teller: BlockTeller) -> None:
         """Watch a child too: one that has ended is told whole before anything else is."""
         try:
-            child = await self._engine.queries.run(await self._engine.queries.child_of(action_id))
+            child = await self._engine.queries.run(self._engine.queries.child_of(action_id))
         except NotFound:
             # Its words were erased; how it ended is in the block's own result.
             return

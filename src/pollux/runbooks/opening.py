@@ -18,6 +18,7 @@ from pollux.core.frozen import frozen
 from pollux.core.messages import Message, Native
 from pollux.core.messages import user as user_message
 from pollux.core.policy import Document
+from pollux.core.run import Run
 
 MARK = "pollux-runbook"
 BEGINNING = f'{{"type":"{MARK}"'
@@ -64,6 +65,11 @@ class Opening:
         """The folder of the document, links resolved: what it was accepted in."""
         return folder_of(self.path, self.directory)
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The folders in which agents, scripts and whoever shares the project may write."""
+        return open_places(self.folder, self.directory, self.workspace)
+
     def message(self) -> Message:
         """As the prompt of a run."""
         text = json.dumps({"type": MARK, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))
@@ -75,13 +81,26 @@ def folder_of(path: str, directory: str) -> str:
     return os.path.realpath(os.path.dirname(path) if path else directory)
 
 
-def document_fact(digest: str, folder: str, *, is_trusted: bool, around: Document | None = None) -> Document:
-    """The document as decisions know it: its text, in its folder, within the documents around it.
+def open_places(*places: str) -> tuple[str, ...]:
+    """Those of these folders that there are, each once."""
+    return tuple(dict.fromkeys(place for place in places if place))
 
-    A grant for it counts for no copy in another folder, and not where another document runs it as its part.
+
+def document_fact(digest: str, folder: str, *, is_trusted: bool, around: Document | None = None) -> Document:
+    """The document as decisions know it: its text, in its folder, within the block that runs it.
+
+    A grant for it counts for no copy in another folder, and not where another document or block runs it as its part.
     """
     whole = f"{digest} {around.digest if around else ''} {folder}"
     return Document(hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest(), is_trusted)
+
+
+def within_block(run: Run, action_id: str) -> Document | None:
+    """The run's document, as what one of its blocks starts knows it: what is allowed there counts for no other."""
+    action, document = run.action(action_id), run.document
+    if action is None or document is None:
+        return document
+    return document_fact(f"block {document.digest}", action.call.id, is_trusted=document.is_trusted)
 
 
 def opening_of(message: Message) -> Opening | None:

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from pollux.bootstrap import make_home
+from pollux.bootstrap import LARGEST_KEY, make_home
 from pollux.config import ConfigError, Settings, load_project
 from pollux.config.rights import ServedRunbooks
 from pollux.control import control_of
 from pollux.core.errors import ValidationError
+from pollux.core.profile import DEFAULT_MODEL
 from pollux.core.redact import Secret
+from pollux.engine.untrusted import read_file
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import AgentSettings, agent_settings
 from pollux.runbooks.trust import Trust
@@ -21,7 +23,7 @@ def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
         runner=control.runner_at(directory, settings.sandbox),
         roots=lambda path: control_of(settings, Path(path)).root_at(Path(path)),
         agents=agents_of(settings).agents,
-        model=settings.model or "",
+        model=settings.model or DEFAULT_MODEL,
         trust=Trust(settings.home),
         secrets=secrets_of(settings),
     )
@@ -30,10 +32,10 @@ def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
 def secrets_of(settings: Settings) -> tuple[Secret, ...]:
     """What no block may put into a journal: the keys of the settings, and this machine's own token."""
     try:
-        token = (settings.home / "token").read_text("utf-8").strip()
+        token = (read_file(settings.home / "token", most=LARGEST_KEY) or b"").decode().strip()
     except (OSError, ValueError):
         return settings.secrets()
-    return (*settings.secrets(), Secret(token))
+    return (*settings.secrets(), *([Secret(token)] if token else []))
 
 
 def kept_by(settings: Settings) -> list[Path]:

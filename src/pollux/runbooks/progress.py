@@ -59,7 +59,7 @@ class Progress:
 def problem_of(result: JSON) -> str:
     """Why a block did not succeed, as far as its result says so."""
     found = members(result)
-    said = [word for name in ("error", "feedback") if isinstance(word := found.get(name), str) and word]
+    said = [word for name in ("error", "feedback", "problem") if isinstance(word := found.get(name), str) and word]
     if said:
         return ": ".join(said)
     if "exit_code" in found:
@@ -85,7 +85,7 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         },
         env_sources={name: frozenset(sources) for name, sources in opening.env_sources.items()},
         directory_sources=frozenset(opening.directory_sources),
-        folder=opening.folder,
+        places=opening.places,
         programs=opening.programs,
         scripts=opening.scripts,
         model=opening.model,
@@ -119,10 +119,16 @@ def _steps(messages: Sequence[Message], runbook: Runbook, types: Types) -> Itera
             steps = {id_: _judged(step, again) for id_, step in kept.items()}
         for part in message.parts:
             if isinstance(part, ToolResult) and part.call_id in blocks:
-                block = blocks[part.call_id]
-                failed = part.is_error or not types[block.type].succeeded(part.result)
-                steps[block.id] = Step(block, part.result, failed)
+                block, result = blocks[part.call_id], _unwrapped(part.result)
+                failed = part.is_error or not types[block.type].succeeded(result)
+                steps[block.id] = Step(block, result, failed)
     return sorted(steps.values(), key=lambda step: step.block.index)
+
+
+def _unwrapped(result: JSON) -> JSON:
+    """The block's own result, also where a person edited its call: what says so is meant for a model."""
+    found = members(result)
+    return found["result"] if found.keys() == {"arguments", "edited_by", "result"} else result
 
 
 def _judged(step: Step, opening: Opening) -> Step:

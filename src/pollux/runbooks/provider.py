@@ -70,7 +70,13 @@ def _reply(turns: list[Message], types: Types) -> Message:
         words = _exported_words(progress) if progress.opening.exports else _closing_words(progress)
         return Message("assistant", (Text(words),))
     call = types[block.type].call(block, progress.scene)
-    facts = CallFacts(labels_of(call.sources, progress.runbook), labels_of(call.placed_by, progress.runbook))
+    facts = CallFacts(
+        labels_of(call.sources, progress.runbook),
+        labels_of(call.placed_by, progress.runbook),
+        accepted=call.accepted,
+        made_from=call.made_from,
+        places=call.places,
+    )
     known = facts if facts != CallFacts() else None
     return Message("assistant", (ToolCall(block.id, call.tool, dict(call.args), facts=known),))
 

@@ -12,8 +12,9 @@ from pollux.core.conditions import Condition
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.runbooks.agents import foreign, internal
+from pollux.runbooks.agents.asked import WRITE
 from pollux.runbooks.blocks import PAUSE_ASKS
-from pollux.runbooks.blocks.env import NOT_LITERAL
+from pollux.runbooks.blocks.remembered import NOT_LITERAL
 from pollux.runbooks.located import UNACCEPTED
 from pollux.runbooks.provider import MODEL
 
@@ -85,7 +86,7 @@ ALWAYS: Final = (
     Rule(
         "require_approval",
         tool=foreign.NAME,
-        subjects=(f"{UNACCEPTED}*",),
+        rendered_from=(f"{UNACCEPTED}*",),
         priority=12,
         reason="the agent's program is not the one that was accepted with the document",
         name="other program",
@@ -96,7 +97,7 @@ ALWAYS: Final = (
             "require_approval",
             tool=tool,
             # Not by a subject, which every script would have that is too long to be read: of that one each word counts.
-            where=(Condition("is_unaccepted", "equals", True),),
+            rendered_from=(f"{UNACCEPTED}*",),
             priority=12,
             reason="a program of the script is not the one that was accepted with the document",
             name="other program",
@@ -129,6 +130,15 @@ ALWAYS: Final = (
         priority=1,
         reason="the block has alwaysAllowTools",
         name="alwaysAllowTools",
+    ),
+    Rule(
+        "allow",
+        tool=WRITE,
+        asker=(foreign.NAME,),
+        capabilities=(foreign.LEAVE,),
+        priority=1,
+        reason="it is the edit for which leave was just given",
+        name="approved edit",
     ),
     Rule("allow", tool="runbook_*", document="trusted", reason="you trust this document", name="trusted"),
 )

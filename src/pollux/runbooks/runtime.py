@@ -31,10 +31,10 @@ from pollux.runbooks.agents.internal import profile as agent_profile
 from pollux.runbooks.agents.live import LiveAgents
 from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.blocks import standard_blocks, tools_of
-from pollux.runbooks.blocks.pinned import scripts_of, shown, unaccepted
+from pollux.runbooks.blocks.started import scripts_of, shown, unaccepted
 from pollux.runbooks.documents import Runbook, read
 from pollux.runbooks.located import Programs
-from pollux.runbooks.opening import Opening, document_fact, folder_of
+from pollux.runbooks.opening import Opening, document_fact, folder_of, open_places
 from pollux.runbooks.progress import Progress, Step, Types, progress_of
 from pollux.runbooks.provider import DocumentProvider, WithDocuments
 from pollux.runbooks.settings import AgentEntry
@@ -78,6 +78,7 @@ class Runbooks:
 
     def providers(self, others: Opened) -> WithDocuments:
         """The engine's providers, with the one that reads documents."""
+        self.host.opened = others
         return WithDocuments(DocumentProvider(self.types), others)
 
     def accept(self, document: Volume, programs: Started, *, by: UserId) -> None:
@@ -92,15 +93,16 @@ class Runbooks:
         folder = folder_of(str(document.path), "")
         return self.trust.is_trusted("runbook", document.digest, folder=folder)
 
-    def programs(self, document: Volume, *, directory: Path) -> Started:
+    def programs(self, document: Volume, *, directory: Path, workspace: Path | None = None) -> Started:
         """Which files the commands of its agents and scripts mean there."""
-        return self.started(document.read(), directory=directory, folder=folder_of(str(document.path), ""))
+        places = open_places(folder_of(str(document.path), ""), str(directory), str(workspace or ""))
+        return self.started(document.read(), directory=directory, places=places)
 
-    def started(self, runbook: Runbook, *, directory: Path, folder: str) -> Started:
-        """The same of a document that lies in this folder."""
+    def started(self, runbook: Runbook, *, directory: Path, places: tuple[str, ...]) -> Started:
+        """The same of a document where these folders are open to others."""
         return Started(
-            programs_of(runbook, directory=str(directory), folder=folder, registry=self.agents),
-            scripts_of(runbook, directory=str(directory), folder=folder, shell=self.shell),
+            programs_of(runbook, directory=str(directory), places=places, registry=self.agents),
+            scripts_of(runbook, directory=str(directory), places=places, shell=self.shell),
         )
 
     def was_accepted_without(self, document: Volume, programs: Started) -> bool:
@@ -197,7 +199,7 @@ class Runbooks:
                 # Not there yet, if its parent was stopped before it began: then the parent begins it.
                 with suppress(NotFound):
                     queries = self._engine.queries
-                    await self._take_up(await queries.run(await queries.child_of(action.id)))
+                    await self._take_up(await queries.run(queries.child_of(action.id)))
 
     def _start(
         self, opening: Opening, runbook: Runbook, *, user: UserId, interactive: bool, more: tuple[Rule, ...]

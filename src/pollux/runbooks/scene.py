@@ -40,8 +40,8 @@ class Scene:
     """Of blocks that ran with other blocks' outputs in them: whose words their own outputs may repeat."""
     directory_sources: frozenset[str] = NOBODY
     """Who says where it works, if that is a runbook around it that nobody trusts."""
-    folder: str = ""
-    """Where the document lies, links resolved."""
+    places: tuple[str, ...] = ()
+    """The folders that are open to others: the document's own, the workspace, and wherever the run has worked."""
     programs: tuple[tuple[str, str], ...] | None = None
     """The programs of agents that a person accepted with the document. None: nobody did."""
     scripts: tuple[tuple[str, str], ...] | None = None
@@ -67,4 +67,4 @@ class Scene:
 
     def with_directory(self, directory: str) -> "Scene":
         """With another directory for the programs that follow."""
-        return replace(self, directory=directory)
+        return replace(self, directory=directory, places=tuple(dict.fromkeys((*self.places, directory))))

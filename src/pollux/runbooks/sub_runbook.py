@@ -11,25 +11,26 @@ around it what a part exports that nobody trusts: both are marked with where the
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
 from pollux.core.errors import Conflict, NotFound, ThreadBusy, ToolError, ValidationError
 from pollux.core.ids import ActionId, ThreadId, UserId
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.run import Parent, Run
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.engine.start import Start
 from pollux.runbooks.agents.internal import Host
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, TEXT, Args, Call, Reading, members, schema
 from pollux.runbooks.documents import Block
-from pollux.runbooks.made_from import all_labels_of
-from pollux.runbooks.opening import Opening, document_fact, folder_of, last_opening
+from pollux.runbooks.made_from import labels_of
+from pollux.runbooks.opening import Opening, document_fact, folder_of, last_opening, within_block
 from pollux.runbooks.rules import PROFILE
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.shelf import Shelf, Volume, digest_of, volume
 from pollux.runbooks.trust import Trust
-from pollux.tools.define import FunctionTool
+from pollux.tools.define import InformedTool
 
 NAME: Final = "runbook_sub"
 DEEPEST: Final = 10
@@ -37,6 +38,7 @@ SOURCES: Final[dict[str, JSON]] = {
     "type": "object",
     "additionalProperties": {"type": "array", "items": {"type": "string"}},
 }
+FORMERLY: Final = {"env": "env_sources", "var": "variable_sources"}
 SPEC: Final = ToolSpec(
     NAME,
     "Run another runbook to its end.",
@@ -49,6 +51,7 @@ SPEC: Final = ToolSpec(
         env=ENVIRONMENT,
         variables=ENVIRONMENT,
         exports={"type": "boolean"},
+        # Of older versions: they can only add to what is known.
         env_sources=SOURCES,
         variable_sources=SOURCES,
         directory_sources={"type": "array", "items": {"type": "string"}},
@@ -75,7 +78,7 @@ class SubRunbook:
             if uri:
                 raise reading.problem(f"runbooks of a hub are not fetched. Save {uri} here, and give its runbookPath")
             raise reading.problem("no runbook is selected. Give its runbookPath, relative to this one's directory")
-        return reading.call(
+        call = reading.call(
             NAME,
             directory=scene.directory,
             path=path,
@@ -84,11 +87,12 @@ class SubRunbook:
             env=dict(scene.env),
             variables={key: each.value for key, each in scene.variables.items()},
             exports=reading.flag("exportEnv", default=False),
-            # Also inside of it, a command made from an agent's words is not the one that somebody has read.
-            env_sources=all_labels_of(scene.env_sources, scene.runbook),
-            variable_sources=all_labels_of({key: each.sources for key, each in scene.variables.items()}, scene.runbook),
-            directory_sources=[*sorted(scene.directory_sources)],
         )
+        # Also inside of it, a command made from an agent's words is not the one that somebody has read.
+        told = {f"env {key}": sources for key, sources in scene.env_sources.items()}
+        told |= {f"var {key}": each.sources for key, each in scene.variables.items()}
+        found = ((key, labels_of(sources, scene.runbook)) for key, sources in told.items() if sources)
+        return replace(call, made_from=tuple(found))
 
     def output(self, result: JSON) -> dict[str, JSON]:
         return {"text": members(result).get("text", "")}
@@ -115,10 +119,10 @@ class SubRunbook:
 def sub_runbook(host: Host, trust: Trust) -> Tool:
     """The tool that starts the child, or goes on with one that did not come to its end."""
 
-    async def run(context: ToolContext, args: Args) -> None:
+    async def run(facts: CallFacts, context: ToolContext, args: Args) -> None:
         parent = await host.engine.queries.run(context.run_id, context.user)
         outer = last_opening(parent.messages)
-        thread_id = await _thread_of(host, parent, context.action_id)
+        thread_id = _thread_of(host, parent, context.action_id)
         earlier = await _earlier(host, thread_id, context.user)
         # Gone on with, it is the document of then: what was done of it is not done again.
         found = Volume(Path(earlier.path), earlier.source, earlier.form) if earlier else _found(args)
@@ -143,18 +147,19 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             str(found.path),
             variables,
             env,
-            _sources(args, "variable_sources", variables, giver),
-            _sources(args, "env_sources", env, giver),
+            _sources(facts, args, "var", variables, giver),
+            _sources(facts, args, "env", env, giver),
             around,
             bool(args["exports"]),
             # Of these only the one that stopped it has not succeeded.
             retried=tuple(block.id for block in runbook.blocks) if earlier else (),
             model=outer.model,
-            directory_sources=(*cast("list[str]", args.get("directory_sources", [])), *giver),
+            directory_sources=(*facts.placed_by, *cast("list[str]", args.get("directory_sources", [])), *giver),
             is_trusted=pin is not None,
             programs=pin.programs if pin else None,
             scripts=pin.scripts if pin else None,
         )
+        around_it = within_block(parent, context.action_id)
         start = Start(
             opening.message(),
             user=context.user,
@@ -164,10 +169,10 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             interactive=parent.interactive,
             live=True,
             parent=Parent(context.run_id, context.action_id, parent.parent.root if parent.parent else parent.id),
-            run_id=await host.engine.queries.child_of(context.action_id),
+            run_id=host.engine.queries.child_of(context.action_id),
             thread_id=thread_id,
             create=True,
-            document=document_fact(found.digest, folder, is_trusted=pin is not None, around=parent.document),
+            document=document_fact(found.digest, folder, is_trusted=pin is not None, around=around_it),
             title=runbook.name,
             project=str(args["directory"]),
         )
@@ -180,17 +185,24 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             if problem.run_id != start.run_id:
                 raise ToolError(f"{found.path.name} is gone on with already, as {problem.run_id}") from None
 
-    def preview(args: Args) -> str:
+    def preview(_: CallFacts, args: Args) -> str:
         return f"run the runbook {args['path'] or args['name'] or args['id']}\nin {args['directory']}"
 
-    return FunctionTool(SPEC, run, preview=preview)
+    return InformedTool(
+        SPEC,
+        run,
+        prepare=lambda facts, args: args,
+        subjects=lambda args: frozenset(),
+        preview=preview,
+        unaccepted=lambda facts, args: frozenset(),
+    )
 
 
-async def _thread_of(host: Host, parent: Run, action_id: str) -> ThreadId:
+def _thread_of(host: Host, parent: Run, action_id: str) -> ThreadId:
     """Where all goes at this block's document are: the same, however often the block is tried."""
     action = parent.action(ActionId(action_id))
     assert action is not None, "a tool runs for an action"
-    return await host.engine.queries.thread_beneath(parent.thread_id, action.call.id, parent.user)
+    return host.engine.queries.thread_beneath(parent.thread_id, action.call.id)
 
 
 async def _earlier(host: Host, thread_id: ThreadId, user: UserId) -> Opening | None:
@@ -211,10 +223,12 @@ def _found(args: Args) -> Volume:
         raise ToolError(str(problem)) from None
 
 
-def _sources(args: Args, name: str, values: Iterable[str], giver: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _sources(
+    facts: CallFacts, args: Args, kind: str, values: Iterable[str], giver: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     """Of each value, the blocks that it was made from, and the document around it where nobody trusts that one."""
-    known = members(args.get(name))
-    found = {key: (*known.get(key, ()), *giver) for key in values}
+    known, formerly = dict(facts.made_from), members(args.get(FORMERLY[kind]))
+    found = {key: (*known.get(f"{kind} {key}", ()), *formerly.get(key, ()), *giver) for key in values}
     return {key: tuple(dict.fromkeys(labels)) for key, labels in found.items() if labels}
 
 

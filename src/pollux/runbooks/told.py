@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from pollux.core.events import (
     ActionDecided,
+    ActionNoted,
     ActionStarted,
     ApprovalResolved,
     RunCancelled,
@@ -17,6 +18,7 @@ from pollux.core.events import (
     RunStarted,
     ToolObserved,
 )
+from pollux.core.ids import Instant
 from pollux.core.machine import step
 from pollux.core.messages import JSON, NO_USAGE
 from pollux.core.run import Action, Run
@@ -41,6 +43,8 @@ AgentStatus = Literal[
     "timedOut",
 ]
 Told = dict[str, Any]
+FINAL: Final = ("completed", "failed", "cancelled", "timedOut")
+"""After one of these nothing more is told of an agent's block, unless it begins again."""
 AGENTS: Final = (foreign.NAME, internal.NAME)
 
 
@@ -59,6 +63,8 @@ class BlockTeller:
         """The block of a runbook around this one, if there is one."""
         self._blocks: dict[str, Block] = {}
         self._states: dict[str, AgentStatus] = {}
+        self._children: dict[str, Run] = {}
+        """By block, the runs in which our own agents work."""
 
     def read(self, item: Item) -> Iterator[Told]:
         """What this item tells."""
@@ -72,8 +78,10 @@ class BlockTeller:
     def heard(self, child: "ChildTeller", item: Item) -> Iterator[Told]:
         """Something of an agent's own run."""
         for told in child.read(item):
+            if child.run is not None:
+                self._children[child.block_id] = child.run
             if told["type"] == "state":
-                yield from self._state(child.block_id, told["status"], child.run)
+                yield from self._state(child.block_id, told["status"], child.run, pending=told.get("pending"))
             else:
                 yield told
 
@@ -86,10 +94,15 @@ class BlockTeller:
                     self._blocks = {block.id: block for block in self.runbook.blocks}
                 yield self._event("runbookStarted", runId=run.id, name=self.runbook.name if self.runbook else "")
             case ActionDecided(action=action):
+                if action.tool in AGENTS:
+                    self._states.pop(action.call.id, None)
+                    yield from self._state(action.call.id, "idle", run)
                 if action.approval is not None:
                     yield from self._question(run, action)
             case ActionStarted(action_id=action_id):
                 yield from self._begun(_known(run, action_id))
+            case ActionNoted(action_id=action_id, note=foreign.PROMPTED):
+                yield from self._state(self._block_of(action_id), "waiting", run)
             case ApprovalResolved():
                 yield from self._answered(run, record.event)
             case ToolObserved():
@@ -130,7 +143,9 @@ class BlockTeller:
             if _ran_out(action):
                 yield self._answer(action, approved=False)
             if action.asker:
-                yield from self._state(self._block_of(action.asker), "waiting", run)
+                # Of a run that is being cancelled the agent waits for nothing any more.
+                if not run.cancel:
+                    yield from self._state(self._block_of(action.asker), "waiting", run)
             elif block := self._blocks.get(action.call.id):
                 yield from self._finished(run, block, action)
 
@@ -139,6 +154,8 @@ class BlockTeller:
         assert outcome is not None
         type_ = self._types[block.type]
         output = type_.output(outcome.result)
+        if action.tool in AGENTS and outcome.status != "completed":
+            output |= self._unfinished(run, block, action)
         success = outcome.status == "completed" and type_.succeeded(outcome.result)
         if action.tool in AGENTS:
             yield from self._state(
@@ -161,10 +178,28 @@ class BlockTeller:
             success=success,
             code=outcome.code,
             error="" if success else outcome.message or problem_of(outcome.result),
-            seconds=round(outcome.at - action.started.at, 3) if action.started else 0,
+            seconds=_seconds(action),
             lifecycle=lifecycle,
             object=output,
         )
+
+    def _unfinished(self, run: Run, block: Block, action: Action) -> dict[str, JSON]:
+        """How long an agent worked that gave no answer, and what it had asked for."""
+        child = self._children.get(block.id)
+        asked = child.actions if child else [each for each in run.actions if each.asker == action.id]
+        calls: list[JSON] = [
+            {
+                "name": pending_of(each)["description"],
+                "approved": each.started is not None,
+                "resultSummary": (each.outcome.code if each.outcome else "") or each.status,
+            }
+            for each in asked
+        ]
+        seconds = _seconds(action)
+        return {
+            **dict.fromkeys(("durationSeconds", "duration_seconds"), seconds),
+            **dict.fromkeys(("toolCallsExecuted", "tool_calls_executed"), calls),
+        }
 
     def _question(self, run: Run, action: Action) -> Iterator[Told]:
         approval = action.approval
@@ -176,7 +211,7 @@ class BlockTeller:
             "reason": approval.reason,
             "args": action.args,
             "argsHash": approval.args_hash,
-            "expiresAt": approval.expires_at,
+            "expiresAt": answered_by(run, action),
         }
         if action.asker:
             block_id = self._block_of(action.asker)
@@ -226,7 +261,8 @@ class BlockTeller:
     def _state(
         self, block_id: str, status: AgentStatus, run: Run | None, *, usage: JSON = None, pending: Told | None = None
     ) -> Iterator[Told]:
-        if block_id not in self._blocks or (self._states.get(block_id) == status and pending is None):
+        before = self._states.get(block_id)
+        if block_id not in self._blocks or before in FINAL or (before == status and pending is None):
             return
         self._states[block_id] = status
         if usage is None and run is not None and run.usage != NO_USAGE:
@@ -269,7 +305,7 @@ class ChildTeller:
                 yield self._answer(action, approved=False)
         match item.event:
             case ActionDecided(action=action) if action.approval is not None:
-                yield {"type": "state", "status": "pendingToolApproval"}
+                yield {"type": "state", "status": "pendingToolApproval", "pending": pending_of(action)}
                 told = _asked_about(self.block_id, self._runbook, action)
                 approval = action.approval
                 yield event(
@@ -281,7 +317,7 @@ class ChildTeller:
                     reason=approval.reason,
                     args=action.args,
                     argsHash=approval.args_hash,
-                    expiresAt=approval.expires_at,
+                    expiresAt=answered_by(run, action),
                 )
             case ApprovalResolved() as answer:
                 action = run.action_of_approval(answer.approval_id)
@@ -306,6 +342,17 @@ class ChildTeller:
             remember=remember,
             by=by,
         )
+
+
+def answered_by(run: Run, action: Action) -> Instant:
+    """Until when an answer counts: as long as the question, its run, and the block whose agent asks."""
+    assert action.approval is not None
+    until = action.approval.expires_at
+    asker = run.action(action.asker) if action.asker else None
+    seconds = asker.args.get("timeout") if asker else None
+    if asker is not None and asker.started is not None and isinstance(seconds, int | float):
+        until = min(until, asker.started.at + seconds)
+    return until if run.deadline is None else min(until, run.deadline)
 
 
 def pending_of(action: Action) -> Told:
@@ -335,6 +382,12 @@ def _final(success: bool, code: str) -> AgentStatus:
     if success:
         return "completed"
     return "timedOut" if code == "timeout" else "cancelled" if code == "cancelled" else "failed"
+
+
+def _seconds(action: Action) -> float:
+    """How long it was at work."""
+    assert action.outcome is not None
+    return round(action.outcome.at - action.started.at, 3) if action.started else 0.0
 
 
 def _known(run: Run, action_id: str) -> Action:

@@ -180,7 +180,7 @@ def _pin(told: Mapping[str, Any]) -> Pin:
 
 _ANY: Final = frozenset("yolo allow-all-tools allow-all-paths allow-all full-auto yes-always".split())
 """Options that mean it whatever the program: Gemini CLI, Qwen, Codex, Copilot, Crush, Aider."""
-_OWN: Final = {"cursor-agent": ("f", "force"), "goose": ("auto",), "aider": ("yes",)}
+_OWN: Final = {"cursor-agent": ("f", "force"), "goose": ("auto",), "aider": ("yes",), "aider-chat": ("yes",)}
 """Options that mean it for one program, which another one may start."""
 _VALUES: Final = {
     "approval-mode": ("yolo", "auto-edit"),
@@ -200,6 +200,20 @@ MOST_LETTERS: Final = 4
 _OPTION: Final = re.compile(r"(-{1,2})([A-Za-z][^=]*)=?(.*)", re.DOTALL)
 
 
+_VERSION: Final = re.compile(r"(?<=.)(?:@[^/@]*|[\[=<>~!;].*)$")
+_FETCHED: Final = re.compile(r"^(?:npm|jsr|pypi):|^.*/node_modules/(?=(?:@[^/]+/)?[^/]+)|^node_modules/")
+"""What stands before the name of a package, where it is fetched or lies."""
+
+
+def package_name(word: str) -> str:
+    """The package or program that a word names, without its version, its extras, and where it comes from."""
+    name = _VERSION.sub("", _FETCHED.sub("", word))
+    if name != word and "node_modules/" in word:
+        # The file within the package says nothing.
+        return "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+    return name if name.startswith("@") else os.path.basename(name)
+
+
 def always_asks(argv: Sequence[str]) -> str:
     """Why this command line is asked about every time, whatever was accepted; empty if it is not.
 
@@ -209,7 +223,7 @@ def always_asks(argv: Sequence[str]) -> str:
     program = Path(argv[0]).name if argv else ""
     words = [word for arg in argv for word in _words(arg)]
     own = _own_options(program, words)
-    known = {Path(word).name for word in words}
+    known = {package_name(word) for word in words}
     for index, word in enumerate(words):
         following = " ".join(words[index + 1 : index + 4])
         if index not in own and (told := _meaning(word, following, known)):

@@ -22,7 +22,9 @@ OTHER = "22222222-2222-4222-8222-222222222222"
 
 
 async def after(kind: Any, made: Any, before: Scene) -> Scene:
-    return kind.after(before, made, await run(kind, made, before))
+    # As `progress_of` does it: what the call is made of is a fact of it.
+    words = before.with_words(made.id, kind.call(made, before).sources)
+    return kind.after(words, made, await run(kind, made, before))
 
 
 def tainted(name: str, value: str) -> Scene:

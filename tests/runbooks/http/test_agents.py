@@ -21,6 +21,7 @@ from tests.runbooks.lab import agent, block, document, id_of, script
 from tests.runbooks.test_foreign_agents import worker
 
 from pollux.core.ids import UserId
+from pollux.core.profile import DEFAULT_MODEL
 from pollux.core.run import Run
 from pollux.testing import call, reply
 from pollux.testing import scripted as model
@@ -35,7 +36,9 @@ async def test_a_foreign_agents_request_is_a_question_of_the_run_and_remembering
         run = await asked(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
         (question,) = run["approvals"]
         assert (question["tool"], question["byAgent"], question["blockId"]) == ("agent_permission", True, id_of("work"))
-        assert run["blocks"][0]["agent"]["status"] == "pendingToolApproval" and run["state"] == "executing"
+        agent_now = run["blocks"][0]["agent"]
+        assert agent_now["status"] == "pendingToolApproval" and run["state"] == "executing"
+        assert agent_now["pendingToolCall"]["summary"] == question["preview"] and agent_now["tokenUsage"] is None
         (pending,) = (await here.ada.get("/api/agent/approvals/pending")).body["items"]
         assert pending["id"] == question["id"] and pending["args"] == question["args"]
         assert not (tmp_path / "runbooks/log.txt").exists()
@@ -46,7 +49,8 @@ async def test_a_foreign_agents_request_is_a_question_of_the_run_and_remembering
         told = await events(here.ada, run["runId"])
         (grant,) = (await here.ada.get("/api/agent/grants")).body["items"]
     assert over["state"] == "completed" and over["blocks"][0]["agent"] == {
-        "status": "completed", "inputTokens": 3, "outputTokens": 4,
+        "status": "completed", "inputTokens": 3, "outputTokens": 4, "pendingToolCall": None,
+        "tokenUsage": {"inputTokens": 3, "outputTokens": 4},
     }  # fmt: skip
     assert "text" in over["blocks"][0]["outputs"] and "duration_seconds" in over["blocks"][0]["outputs"]
     assert (tmp_path / "runbooks/log.txt").read_text() == "1\n2\n"
@@ -95,7 +99,11 @@ async def test_our_own_agents_questions_are_the_runs_too(tmp_path: Path):
         run = await asked(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
         (question,) = run["approvals"]
         assert question["runId"] != run["runId"] and question["byAgent"] and question["blockId"] == id_of("us")
-        assert run["blocks"][0]["agent"]["status"] == "pendingToolApproval"
+        agent_now = run["blocks"][0]["agent"]
+        assert agent_now["status"] == "pendingToolApproval"
+        assert (agent_now["pendingToolCall"]["name"], agent_now["pendingToolCall"]["summary"]) == (
+            question["tool"], question["preview"],
+        )  # fmt: skip
         assert (await answered(here.ada, run)).status == 200
         over = await ended(here.ada, run["runId"])
         rows = (await here.ada.get(RUNS)).body["items"]
@@ -131,15 +139,16 @@ async def test_an_agent_that_takes_too_long_has_timed_out(tmp_path: Path):
         assert run["blocks"][0]["agent"]["status"] in ("idle", "initializing")
         over = await seen(here.ada, run["runId"], lambda run: run["state"] == "failed")
     assert over["blocks"][0]["agent"]["status"] == "timedOut" and over["blocks"][0]["code"] == "timeout"
+    assert over["blocks"][0]["seconds"] > 0.9
 
 
 async def test_a_run_names_the_model_of_agents_that_name_none(tmp_path: Path):
-    async with runbook_site(tmp_path, model(reply("Hello."))) as here:
+    async with runbook_site(tmp_path, model(reply("Hello."), reply("Hello."))) as here:
         put(tmp_path / "runbooks", "a.atrb", document(agent("us", "Hello", source={"type": "internal"})))
-        none = await ended(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
-        assert none["error"].startswith("No model configured")
-        run = await ended(here.ada, (await begun(here.ada, "a.atrb", model="gemini-3.8-flash"))["runId"])
-        assert run["state"] == "completed" and (await child(here)).model == "gemini-3.8-flash"
+        run = await ended(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
+        assert run["state"] == "completed" and (await child(here)).model == DEFAULT_MODEL
+        run = await ended(here.ada, (await begun(here.ada, "a.atrb", model="gemini-other"))["runId"])
+        assert run["state"] == "completed" and (await child(here)).model == "gemini-other"
         for name, said in (
             ("nothing-known", "has no known form"),
             ("openai:http://127.0.0.1:1/v1/model", "by its name alone"),
@@ -167,7 +176,7 @@ async def test_an_agent_works_beside_its_document_and_never_outside_the_folder(t
 
 
 async def child(here: Site) -> Run:
-    """The one run of our own agent."""
+    """The last run of our own agent."""
     rows = await here.engine.queries.runs(UserId("ada"), limit=10)
-    (found,) = [row.run_id for row in rows if row.profile == "runbook-agent"]
+    found, *_ = [row.run_id for row in rows if row.profile == "runbook-agent"]
     return await here.engine.queries.run(found)

@@ -5,6 +5,9 @@ from pathlib import Path
 from tests.runbooks.http.site import RUNS, begun, ended, put, runbook_site
 from tests.runbooks.lab import agent, document, script
 
+from pollux.core.errors import ModelError
+from pollux.engine.model import ModelInfo
+from pollux.providers.scripted import ScriptedProvider
 from pollux.testing import reply
 from pollux.testing import scripted as model
 
@@ -74,6 +77,22 @@ async def test_the_agents_of_the_configuration_are_told_with_whether_they_are_in
     assert agents["theirs"]["isInstalled"] is False and agents["gemini"]["args"] == ["--acp"]
     assert (got["defaultTimeout"], got["model"], got["editable"]) == (60, "gemini-3.8-flash", False)
     assert got["defaultCapabilities"]["writeFiles"] is True and got["defaultCapabilities"]["executeCommands"] is False
+
+
+async def test_the_models_to_choose_from_are_those_of_the_settings_service(tmp_path: Path):
+    class Offering(ScriptedProvider):
+        asked = 0
+
+        async def models(self) -> tuple[ModelInfo, ...]:
+            self.asked += 1
+            if self.asked == 1:
+                raise ModelError("not now", kind="server")
+            return ModelInfo("gemini-b"), ModelInfo("gemini-a"), ModelInfo("embedding-1")
+
+    provider = Offering()
+    async with runbook_site(tmp_path, provider, model="gemini-3.8-flash") as here:
+        lists = [(await here.ada.get("/api/runbooks/models")).body["items"] for _ in range(3)]
+    assert lists == [[], ["gemini-a", "gemini-b"], ["gemini-a", "gemini-b"]] and provider.asked == 2
 
 
 async def test_a_day_that_is_spent_begins_no_runbook(tmp_path: Path):

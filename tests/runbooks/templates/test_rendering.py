@@ -14,6 +14,7 @@ from pollux.runbooks.scene import Scene, Variable
 from pollux.runbooks.templates import render
 from pollux.runbooks.templates.simple import is_simple
 
+OURS: JSON = {"type": "internal", "model": None}
 FETCH, EMPTY, NOTES, LAST = (uuid(n) for n in range(1, 5))
 
 
@@ -87,6 +88,24 @@ def test_an_outputs_keys_are_found_in_both_spellings() -> None:
         "{{ doc.first.output.durationSeconds }} {{ doc.first.output.duration_seconds }} {{ doc.first.output.exitCode }}"
     )
     assert rendered(template, durationSeconds=3) == rendered(template, duration_seconds=3) == "3 3 0"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("[{{ doc.first.output.inputTokens }}] [{{ doc.first.output.error }}]", "[] []"),
+        ("{{ doc.named['ask'].output.input_tokens | default('some') }}", "some"),
+        ("{% if doc.first.output.error %}failed{% else %}fine{% endif %}", "fine"),
+        ("{{ doc.first.output.error is none }} {{ doc.first.output.text is none }}", "true false"),
+        ("{{ doc.first.output.error ~ '!' }} {{ doc.first.output.text }}", "! words"),
+        ("{{ doc.first.output }}", '{"text": "words", "error": null, "inputTokens": null}'),
+    ],
+)
+def test_what_an_agent_did_not_give_has_no_words(template: str, text: str) -> None:
+    asked = new_runbook(id=ID, name="A", content=[new_block("agent", {"name": "ask", "source": OURS}, id=FETCH)])
+    made = Scene(runbook=asked, directory="/tmp")
+    made = made.with_output(FETCH, {"text": "words", "error": None, "inputTokens": None})
+    assert render(template, made).text == text
 
 
 def test_what_was_put_in_is_never_rendered_again() -> None:

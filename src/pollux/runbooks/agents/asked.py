@@ -13,11 +13,14 @@ from typing import Any, Final, cast
 
 from pollux.acp.terminals import CommandTerminal
 from pollux.core.errors import ToolError, ValidationError
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.runbooks.agents.live import LiveAgents
+from pollux.runbooks.blocks.pinned import PROGRAMS, pairs, program_lines, require_same, subjects_of_programs
 from pollux.runbooks.blocks.programs import environment_subjects
-from pollux.tools.define import Args, FunctionTool
+from pollux.runbooks.blocks.started import started
+from pollux.runbooks.located import Programs
+from pollux.tools.define import Args, FunctionTool, InformedTool
 from pollux.tools.files.root import Root
 from pollux.tools.files.text import decoded, encoded
 from pollux.tools.shell.agent_shell import argv_of
@@ -136,12 +139,14 @@ def _terminal(live: LiveAgents) -> Tool:
             words={"type": "array", "items": TEXT},
             env={"type": "object", "additionalProperties": TEXT},
             limit={"type": ["integer", "null"]},
+            programs=PROGRAMS,
         ),
         side_effect=True,
         repeat="once",
     )
 
-    async def run(context: ToolContext, args: Args) -> JSON:
+    async def run(facts: CallFacts, context: ToolContext, args: Args) -> JSON:
+        require_same(_started(facts, args), args)
         waiting = live.request(context, args)
         words = cast("list[str]", args["words"])
         # A command line in one text runs as it was judged; words are a program and its arguments.
@@ -159,17 +164,25 @@ def _terminal(live: LiveAgents) -> Tool:
             await terminal.kill()
         return {"exit_code": ended.code, "signal": ended.signal, "output": (await terminal.output()).text}
 
-    return FunctionTool(
+    return InformedTool(
         spec,
         run,
-        prepare=_whole,
+        prepare=lambda facts, args: {**_whole(args), "programs": pairs(_started(facts, args))},
         # A variable can change what a command does: leave for the one without it is none for the one with it.
         subjects=lambda args: (
             command_subjects(_line(args), is_installed=_around(args).is_installed)
             | environment_subjects(cast("dict[str, str]", args["env"]))
+            | subjects_of_programs(args)
         ),
-        preview=_terminal_preview,
+        preview=lambda facts, args: f"{_terminal_preview(args)}{program_lines((), args)}",
+        unaccepted=lambda facts, args: frozenset(),
     )
+
+
+def _started(facts: CallFacts, args: Args) -> Programs:
+    """What the command means now. Its words are a shell's, as they are judged."""
+    directory, env = str(args["directory"]), cast("dict[str, str]", args["env"])
+    return started("sh", _line(args), env=env, directory=directory, places=(*facts.places, directory))
 
 
 def _around(args: Args) -> Surroundings:
@@ -188,7 +201,8 @@ def _schema(**properties: Any) -> Mapping[str, JSON]:
     return {
         "type": "object",
         "properties": {**common, **properties},
-        "required": [*common, *properties],
+        # What is worked out is given by nobody.
+        "required": [name for name in (*common, *properties) if name != "programs"],
         "additionalProperties": False,
     }
 

@@ -58,8 +58,8 @@ class Agent:
             entry = entry_of(config.source.command, self._registry)
             args["env"] = {**(entry.env if entry else {}), **config.source.env}
             args["mcp_servers"] = _mcp_servers(reading)
-            args["accepted"] = _accepted(scene)
-            return replace(reading.call(foreign.NAME, **args), placed_by=placed_by)
+            call = reading.call(foreign.NAME, **args)
+            return replace(call, placed_by=placed_by, accepted=scene.programs, places=scene.places)
         try:
             # Where a document says that prompts go, no key of the person's goes.
             args["model"] = without_key(config.source.model_name()) or scene.model or self._model
@@ -79,7 +79,7 @@ class Agent:
 
     def output(self, result: JSON) -> dict[str, JSON]:
         found = members(result)
-        error = found.get("error") or _unfinished(found)
+        error = found.get("error") or found.get("problem") or _unfinished(found)
         usage = members(found.get("usage"))
         tokens: JSON = (
             {"inputTokens": usage.get("input"), "outputTokens": usage.get("output")}
@@ -112,12 +112,6 @@ class Agent:
             return reading.scene.directory
         path = Path(reading.scene.directory, Path(reading.rendered(written)).expanduser())
         return str(path)
-
-
-def _accepted(scene: Scene) -> dict[str, JSON]:
-    """Where the document lies, and the programs that a person accepted with it. What starts is compared with them."""
-    programs: JSON = None if scene.programs is None else [[word, file] for word, file in scene.programs]
-    return {"folder": scene.folder, "programs": programs}
 
 
 def _mcp_servers(reading: Reading) -> list[JSON]:

@@ -8,6 +8,7 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from pollux.acp.client import Capabilities, Decision, PermissionRequest, Terminal
@@ -15,27 +16,42 @@ from pollux.acp.conversation import Answer, converse
 from pollux.acp.failures import AgentFailed
 from pollux.acp.messages import check_installed
 from pollux.acp.process import AgentCommand
-from pollux.acp.updates import Diff, TextChunk, ToolCall, ToolCallEnded, ToolKind, Update
+from pollux.acp.updates import (
+    Diff,
+    TextChunk,
+    ToolCall,
+    ToolCallChanged,
+    ToolCallEnded,
+    ToolCallStarted,
+    ToolKind,
+    Update,
+)
 from pollux.core.canonical import digest
-from pollux.core.errors import PolicyError, PolluxError, ToolExecutionError, ValidationError
-from pollux.core.messages import JSON
+from pollux.core.errors import Misfit, PolicyError, PolluxError, ToolExecutionError, ValidationError
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.redact import Masking
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
 from pollux.runbooks.agents.known import unknown_settings
 from pollux.runbooks.agents.live import LiveAgents, Refusal
+from pollux.runbooks.agents.matching import Matching
 from pollux.runbooks.agents.program import servers_of, started_by
 from pollux.runbooks.blocks.block_type import TEXT
+from pollux.runbooks.blocks.pinned import FORMERLY, PINNED
 from pollux.runbooks.blocks.programs import environment_subjects
-from pollux.runbooks.located import UNACCEPTED, Programs, differences, located
+from pollux.runbooks.located import UNACCEPTED, Programs, accepted_of, differences, located, program_subjects
 from pollux.runbooks.settings import DEFAULT_AGENTS, AgentEntry
 from pollux.runbooks.trust import always_asks
-from pollux.tools.define import Args, FunctionTool
+from pollux.tools.define import Args, InformedTool
 from pollux.tools.files.change import glance
 
 NAME: Final = "runbook_acp"
 DANGEROUS: Final = "dangerous:"
 """How a subject begins that says which word of the command switches the agent's own questions off."""
+LEAVE: Final = "approvedEdit"
+"""Stands among the capabilities behind the writing of a file for which the agent has just been given leave."""
+PROMPTED: Final = "prompted"
+"""What is noted once the agent has been sent its prompt: from then on it is its answer that is waited for."""
 UNKNOWN: Final = "unknown:"
 """How a subject begins that says what a known agent would be given that Pollux does not know to be harmless."""
 NEEDS: Final[Mapping[ToolKind, str]] = {
@@ -74,9 +90,7 @@ SPEC: Final = ToolSpec(
             "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
             "mcp_servers": {"type": "array", "items": {"type": "object"}},
             "dangerous": TEXT,
-            "accepted": {"type": "object"},
-            "programs": {"type": "array", "items": {"type": "array", "items": TEXT}},
-            "unaccepted": {"type": "array", "items": TEXT},
+            **PINNED,
             "unknown": {"type": "array", "items": TEXT},
         },
         "required": ["name", "argv", "env", "directory", "prompt"],
@@ -89,15 +103,15 @@ SPEC: Final = ToolSpec(
 
 def foreign_agent(
     live: LiveAgents, masking: Masking, registry: Mapping[str, AgentEntry] = DEFAULT_AGENTS
-) -> FunctionTool:
+) -> InformedTool:
     """The tool. Its agents are found by those behind their requests in `live`; `masking` knows what is never kept.
 
     What the `registry` says of an agent is the person's own word: only what a document adds to that is asked about.
     """
 
-    async def run(context: ToolContext, args: Args) -> dict[str, JSON]:
+    async def run(facts: CallFacts, context: ToolContext, args: Args) -> dict[str, JSON]:
         _check_installed()
-        _check_same(args)
+        _check_same(facts, args)
         began = time.monotonic()
         desk = _Desk(context, live, args, masking)
         wanted = _capabilities(args)
@@ -110,6 +124,7 @@ def foreign_agent(
                 capabilities=Capabilities(wanted["readFiles"], wanted["writeFiles"], wanted["executeCommands"]),
                 mcp_servers=cast("list[dict[str, JSON]]", args["mcp_servers"]),
                 timeout=cast("float | None", args["timeout"]),
+                prompted=desk.prompted,
             )
         except AgentFailed as problem:
             raise _failure(problem) from problem
@@ -117,7 +132,14 @@ def foreign_agent(
             live.forget(context)
         return _result(answer, desk, time.monotonic() - began)
 
-    return FunctionTool(SPEC, run, prepare=lambda args: _prepare(args, registry), subjects=_subjects, preview=_preview)
+    return InformedTool(
+        SPEC,
+        run,
+        prepare=lambda facts, args: _prepare(facts, args, registry),
+        subjects=_subjects,
+        preview=_preview,
+        unaccepted=lambda facts, args: frozenset(f"{UNACCEPTED}{each}" for each in _unaccepted(facts, args)),
+    )
 
 
 class _Desk:
@@ -133,13 +155,22 @@ class _Desk:
         self._asked: dict[str, list[str]] = {}
         """Of each tool call, the requests about it: its id is the agent's to choose, and to use twice."""
         self._refused: set[str] = set()
+        self.matching = Matching(str(args["directory"]))
+        self.rejections: list[str] = []
+        """What it asked for and was not given, each in a few words."""
         self.approved: set[str] = set()
         """The tool calls that it was allowed, whenever it asked about them."""
+
+    async def prompted(self) -> None:
+        # Of a run that is being cancelled nothing more is noted.
+        with suppress(Misfit):
+            await self._context.note(PROMPTED)
 
     async def permission(self, request: PermissionRequest) -> Decision:
         need = NEEDS.get(request.kind)
         if need is not None and not self._may[need]:
             await self._context.observe(f"acp:{request.kind}", _short(request.title), f"refused: {need} is off")
+            self.rejections.append(f"{_brief(request.title)} was rejected: {need} is off")
             return "reject_once"
         number = self._number(asked.PERMISSION)
         self._asked.setdefault(request.tool_call_id, []).append(number)
@@ -156,7 +187,10 @@ class _Desk:
         except Refusal as refused:
             self._refused.add(request.tool_call_id)
             self.approved.discard(request.tool_call_id)
+            if not refused.is_over:
+                self.rejections.append(f"{_brief(request.title)} was rejected: {refused}")
             return "cancelled" if refused.is_over else "reject_once"
+        self.matching.allowed(request)
         if request.tool_call_id not in self._refused:
             self.approved.add(request.tool_call_id)
         # Never `allow_always`: what was remembered is a grant of ours, that can be seen and taken back.
@@ -166,10 +200,14 @@ class _Desk:
         text = await self._file(asked.READ, path=path, line=line, limit=limit)
         if text is None:
             raise FileNotFoundError(2, "there is no such file")
+        if line is None and limit is None:
+            self.matching.read(path, text)
         return text
 
     async def write_text_file(self, path: str, content: str) -> None:
-        await self._file(asked.WRITE, path=path, content=content)
+        is_asked = self.matching.takes_edit(path, content)
+        await self._file(asked.WRITE, with_leave=is_asked, path=path, content=content)
+        self.matching.wrote(path)
 
     async def terminal(
         self,
@@ -194,21 +232,29 @@ class _Desk:
     async def update(self, update: Update) -> None:
         if isinstance(update, TextChunk):
             self._context.tell(update.text)
+        elif isinstance(update, ToolCallStarted | ToolCallChanged):
+            self.matching.heard(update.call.id)
         elif isinstance(update, ToolCallEnded):
-            for number in self._asked.get(update.call.id, ()):
-                self._live.ended(self._context, number, update.call)
-            if not update.call.asked:
-                await self._observed(update.call)
+            call = update.call
+            self.matching.heard(call.id)
+            asked_as = call.id if call.asked else self.matching.asked_as(call)
+            for number in self._asked.get(asked_as, ()):
+                self._live.ended(self._context, number, call)
+            if asked_as in self.approved or (not asked_as and self.matching.was_ours(call)):
+                self.approved.add(call.id)
+            elif not asked_as:
+                await self._observed(call)
 
     async def _observed(self, call: ToolCall) -> None:
         await self._context.observe(f"acp:{call.kind}", _short(call.title), call.status)
 
-    async def _file(self, tool: str, **args: Any) -> Any:
+    async def _file(self, tool: str, *, with_leave: bool = False, **args: Any) -> Any:
         if self._masking.value(args) != args:
             # What is asked for is kept, word for word, as what was decided about.
             raise PolicyError("a secret of Pollux's own is a part of this: it would be kept in the journal")
         try:
-            return await self._ask(tool, self._number(tool), **{"directory": self._args["directory"], **args})
+            placed = {"directory": self._args["directory"], **args}
+            return await self._ask(tool, self._number(tool), with_leave=with_leave, **placed)
         except Refusal as refused:
             raise PolicyError(str(refused)) from None
 
@@ -217,12 +263,16 @@ class _Desk:
         self._requests += 1
         return f"{tool}#{self._requests}"
 
-    async def _ask(self, tool: str, request: str, *, is_vague: bool = False, **args: JSON) -> Any:
+    async def _ask(
+        self, tool: str, request: str, *, is_vague: bool = False, with_leave: bool = False, **args: JSON
+    ) -> Any:
         told: Args = {"agent": self._args["name"], **args}
         given = {name for name, is_on in self._may.items() if is_on}
         if is_vague and not given.issuperset(NEEDS.values()):
             # The kind is the agent's own word: one that says nothing must not stand for what the block may not do.
             given.discard("alwaysAllowTools")
+        if with_leave:
+            given.add(LEAVE)
         try:
             return await self._live.ask(self._context, tool, request, told, capabilities=given)
         except ValidationError as problem:
@@ -231,6 +281,7 @@ class _Desk:
 
 def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
     usage = answer.usage
+    elsewhere = set(desk.matching.standing_in.values())
     return {
         "text": answer.text,
         "stop": answer.stop_reason,
@@ -241,13 +292,24 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
                 "tool": call.title or call.kind,
                 "status": call.status,
                 "approved": call.id in desk.approved,
-                "about": "" if call.asked else "observed: it was not asked about",
+                "about": "" if call.asked or call.id in desk.approved else "observed: it was not asked about",
             }
             for call in answer.tool_calls
+            if call.id not in elsewhere
         ],
+        "problem": _problem(answer, desk),
         "agent": f"{answer.agent_name} {answer.agent_version}".strip(),
         "session": answer.session_id,
     }
+
+
+def _problem(answer: Answer, desk: _Desk) -> str:
+    """Why it gave no whole answer. After a rejection some agents say that they were cancelled."""
+    if answer.stop_reason == "end_turn":
+        return ""
+    if answer.stop_reason == "cancelled" and desk.rejections:
+        return f"the agent stopped because {desk.rejections[-1]}"
+    return f"the agent stopped before its end: {answer.stop_reason}"
 
 
 def _check_installed() -> None:
@@ -265,20 +327,18 @@ def _failure(problem: AgentFailed) -> ToolExecutionError:
     return ToolExecutionError(said, code=code)
 
 
-def _prepare(args: Args, registry: Mapping[str, AgentEntry]) -> Args:
+def _prepare(facts: CallFacts, args: Args, registry: Mapping[str, AgentEntry]) -> Args:
     words = [str(word) for word in cast("list[JSON]", args["argv"])]
     off = {"readFiles": False, "writeFiles": False, "executeCommands": False, "alwaysAllowTools": False}
     given = cast("dict[str, JSON]", args.get("capabilities") or {})
-    plain: Args = {"system": "", "timeout": None, "mcp_servers": [], "accepted": {}}
-    programs, accepted = _programs(args), _pairs(cast("dict[str, JSON]", args.get("accepted", {})).get("programs"))
+    plain: Args = {"system": "", "timeout": None, "mcp_servers": []}
     # Worked out here, whatever the arguments say of it.
     return {
         **plain,
-        **args,
+        **{name: value for name, value in args.items() if name not in FORMERLY},
         "capabilities": {**off, **given},
         "dangerous": always_asks(words),
-        "programs": [[word, file] for word, file in programs],
-        "unaccepted": [] if accepted is None else differences(programs, accepted),
+        "programs": [[word, file] for word, file in _programs(facts, args)],
         "unknown": _unknown(words, _env(args), registry),
     }
 
@@ -291,21 +351,28 @@ def _unknown(words: list[str], env: Mapping[str, str], registry: Mapping[str, Ag
     return unknown_settings(words, named, own=len(own.argv) if own else 0)
 
 
-def _programs(args: Args) -> Programs:
+def _programs(facts: CallFacts, args: Args) -> Programs:
     """Which files the command means now."""
-    folder = cast("dict[str, str]", args.get("accepted", {})).get("folder") or str(args["directory"])
+    directory = str(args["directory"])
+    places = (*facts.places, directory)
     commands = (_words(args), *servers_of(args.get("mcp_servers")))
-    found = [started_by(each, env=_env(args), directory=str(args["directory"]), folder=folder) for each in commands]
+    found = [started_by(each, env=_env(args), directory=directory, places=places) for each in commands]
     return tuple(dict.fromkeys(pair for pairs in found for pair in pairs))
 
 
-def _pairs(given: JSON) -> Programs | None:
-    return None if given is None else tuple((str(word), str(file)) for word, file in given)
+def _unaccepted(facts: CallFacts, args: Args) -> list[str]:
+    """Which of its programs are not those that a person accepted with the document."""
+    accepted = accepted_of(facts)
+    return [] if accepted is None else differences(_pairs(args["programs"]), accepted)
 
 
-def _check_same(args: Args) -> None:
+def _pairs(given: JSON) -> Programs:
+    return tuple((str(word), str(file)) for word, file in cast("list[list[str]]", given or []))
+
+
+def _check_same(facts: CallFacts, args: Args) -> None:
     """Raises ToolExecutionError where another program would start than the one that was decided about."""
-    if changed := differences(_programs(args), _pairs(args["programs"]) or ()):
+    if changed := differences(_programs(facts, args), _pairs(args["programs"])):
         raise ToolExecutionError(
             f"the agent was not started, because its program changed after the decision: {'; '.join(changed)}",
             code="agent_failed",
@@ -326,14 +393,13 @@ def _subjects(args: Args) -> frozenset[str]:
     }
     marked = {
         *([f"{DANGEROUS}{args['dangerous']}"] if args["dangerous"] else []),
-        *(f"{UNACCEPTED}{each}" for each in cast("list[str]", args["unaccepted"])),
         *(f"{UNKNOWN}{each}" for each in cast("list[str]", args["unknown"])),
-        *(f"program:{file}" for _, file in _pairs(args["programs"]) or ()),
+        *program_subjects(_pairs(args["programs"])),
     }
     return frozenset({shlex.join(_words(args)), *may, *servers, *marked}) | environment_subjects(_env(args))
 
 
-def _preview(args: Args) -> str:
+def _preview(facts: CallFacts, args: Args) -> str:
     may = [name for name, is_on in _capabilities(args).items() if is_on]
     lines = [
         f"start the agent {args['name']}: {' '.join(_words(args))}",
@@ -344,10 +410,10 @@ def _preview(args: Args) -> str:
     servers = [str(each.get("name")) for each in cast("list[dict[str, JSON]]", args["mcp_servers"])]
     if servers:
         lines.append(f"with the MCP servers {', '.join(servers)}, that it starts itself")
-    lines += [f"{word} is {file}" for word, file in _pairs(args["programs"]) or () if word != file]
+    lines += [f"{word} is {file}" for word, file in _pairs(args["programs"]) if word != file]
     careful = [
         *([str(args["dangerous"])] if args["dangerous"] else []),
-        *cast("list[str]", args["unaccepted"]),
+        *_unaccepted(facts, args),
         *(f"the agent would be started with {each}, which Pollux does not know" for each in args["unknown"]),
     ]
     lines += [f"careful: {each}" for each in careful]
@@ -370,6 +436,11 @@ def _is_within(path: str, directory: str) -> bool:
     """Whether it leads there, whatever links there are on the way."""
     inner, outer = os.path.realpath(path), os.path.realpath(directory)
     return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
+
+
+def _brief(title: str) -> str:
+    line = " ".join(title.split())
+    return f"'{line[:100]}'"
 
 
 def _change(diff: Diff) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Final, cast
 
+from pollux.bootstrap import Opened
 from pollux.config import without_key
 from pollux.core.errors import Conflict, ToolError, ValidationError
 from pollux.core.messages import JSON
@@ -20,7 +21,7 @@ from pollux.engine.start import Start
 from pollux.runbooks.agents.foreign import CAPABILITIES, TEXT
 from pollux.runbooks.blocks import BlockType
 from pollux.runbooks.documents import read
-from pollux.runbooks.opening import last_opening
+from pollux.runbooks.opening import last_opening, within_block
 from pollux.tools.define import Args, FunctionTool
 
 NAME: Final = "runbook_agent"
@@ -65,6 +66,8 @@ class Host:
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
+        self.opened: Opened | None = None
+        """The services of models, as the engine knows them."""
 
     @property
     def engine(self) -> Engine:
@@ -110,10 +113,10 @@ def internal_agent(host: Host, model: str) -> Tool:
                     limits=limits,
                     live=True,
                     parent=Parent(context.run_id, context.action_id, root),
-                    run_id=await host.engine.queries.child_of(context.action_id),
+                    run_id=host.engine.queries.child_of(context.action_id),
                     rules=rules_for(capabilities),
                     # What it asks, it asks for the document that wrote its prompt.
-                    document=parent.document,
+                    document=within_block(parent, context.action_id),
                     instructions=_instructions(args),
                     title=str(args["name"]),
                 )

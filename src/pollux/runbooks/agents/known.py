@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pollux.core.frozen import frozen
+from pollux.runbooks.trust import package_name
 
 
 @frozen
@@ -50,12 +51,23 @@ AGENTS: Final[Mapping[str, Known]] = {
     **dict.fromkeys(("codex", "codex-acp", "@openai/codex", "@zed-industries/codex-acp"), _CODEX),
     **dict.fromkeys(("opencode", "opencode-ai"), _OPENCODE),
     **dict.fromkeys(("qwen", "qwen-code", "@qwen-code/qwen-code"), _QWEN),
-    **dict.fromkeys(("copilot", "@github/copilot", "cursor-agent", "goose", "aider", "crush", "auggie"), _PLAIN),
+    **dict.fromkeys(("copilot", "@github/copilot", "cursor-agent", "goose", "aider", "aider-chat"), _PLAIN),
+    **dict.fromkeys(("crush", "@charmland/crush", "auggie", "@augmentcode/auggie"), _PLAIN),
 }
 """By the name of their program or of their package."""
-RUNNERS: Final = {"npx": (), "bunx": (), "uvx": (), "npm": ("exec", "x"), "pnpm": ("dlx", "exec"), "yarn": ("dlx",)}
+RUNNERS: Final = {
+    "npx": (),
+    "bunx": (),
+    "uvx": (),
+    "npm": ("exec", "x"),
+    "pnpm": ("dlx", "exec"),
+    "yarn": ("dlx",),
+    "bun": ("x",),
+    "pipx": ("run",),
+    "uv": ("tool", "run"),
+    "deno": ("run",),
+}
 """What fetches a package and starts it, with the words that come before the package."""
-_VERSION: Final = re.compile(r"(?<=.)@[^/@]*$")
 
 
 def unknown_settings(argv: Sequence[str], env: Mapping[str, str], *, own: int = 0) -> list[str]:
@@ -67,11 +79,12 @@ def unknown_settings(argv: Sequence[str], env: Mapping[str, str], *, own: int = 
         return []
     program = os.path.basename(argv[0])
     start = _package_of(argv) if program in RUNNERS else 0
-    name = program if start == 0 else _VERSION.sub("", argv[start])
+    name = program if start == 0 else package_name(argv[start])
     known = AGENTS.get(name)
     if known is None:
         # Started by another program, it gets what that one gives it.
-        inside = {os.path.basename(word) for arg in argv for word in re.split(r"[\s;&|\"']+", arg)} & AGENTS.keys()
+        words = {word for arg in argv for word in re.split(r"[\s;&|()`$\"']+", arg)}
+        inside = {name for word in words for name in (package_name(word), os.path.basename(word))} & AGENTS.keys()
         return [f"{each} within another command" for each in sorted(inside)] if own < len(argv) else []
     found = [word for word in argv[max(own, 1) : start] if word not in ("-y", "--yes", "--", *RUNNERS[program])]
     found += _unlisted(argv, max(own, start + 1), known)

@@ -1,12 +1,14 @@
 """Which programs an agent's command starts, and those that a launcher or a shell in it is to start."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
+from pollux.runbooks.blocks.started import code_of
 from pollux.runbooks.documents import AcpSource, Runbook, agent_of
 from pollux.runbooks.located import NOT_FOUND, WORD, Programs, described, interpreters, located
 from pollux.runbooks.settings import AgentEntry, entry_of, resolve
@@ -16,8 +18,10 @@ LONGEST_ARGUMENT: Final = 16 << 10
 """Of an argument, in which programs are looked for."""
 
 
-def programs_of(runbook: Runbook, *, directory: str, folder: str, registry: Mapping[str, AgentEntry]) -> Programs:
-    """The programs that the agents of a document would start now."""
+def programs_of(
+    runbook: Runbook, *, directory: str, places: tuple[str, ...], registry: Mapping[str, AgentEntry]
+) -> Programs:
+    """The programs that the agents of a document would start now. `places` are the folders that are open to others."""
     found: list[tuple[str, str]] = []
     for block in runbook.blocks:
         config = agent_of(block) if block.type == "agent" else None
@@ -29,7 +33,7 @@ def programs_of(runbook: Runbook, *, directory: str, folder: str, registry: Mapp
         env = {**(entry.env if entry else {}), **config.source.env}
         at = directory if has_tags(place) else str(Path(directory, Path(place).expanduser()))
         for command in (argv, *servers_of(block.props.get("mcpServers"))):
-            found += started_by(command, env=env, directory=at, folder=folder)
+            found += started_by(command, env=env, directory=at, places=(*places, directory, at))
     return tuple(dict.fromkeys(found))
 
 
@@ -44,15 +48,15 @@ def servers_of(servers: JSON) -> list[list[str]]:
     return found
 
 
-def started_by(argv: Sequence[str], *, env: Mapping[str, str], directory: str, folder: str) -> Programs:
-    """The program, what interprets it, and the files that its arguments name. `folder` is the document's."""
+def started_by(argv: Sequence[str], *, env: Mapping[str, str], directory: str, places: tuple[str, ...]) -> Programs:
+    """The program, what interprets it, and the files that its arguments name. `places` are open to others."""
     words = [word for word in argv if "\0" not in word]
     if not words:
         return ()
 
     def known(word: str, program: str | None) -> Programs:
         inner = [(each, located(each, env=env, directory=directory)) for each in interpreters(program or os.devnull)]
-        return tuple((each, described(path, folder) if path else NOT_FOUND) for each, path in [(word, program), *inner])
+        return tuple((each, described(path, places) if path else NOT_FOUND) for each, path in [(word, program), *inner])
 
     found = [*known(words[0], located(words[0], env=env, directory=directory))]
     for word in words[1:]:
@@ -60,9 +64,11 @@ def started_by(argv: Sequence[str], *, env: Mapping[str, str], directory: str, f
             raise ValidationError(f"an argument of an agent's command has more than {LONGEST_ARGUMENT:,} characters")
         path = os.path.join(directory, word.partition("=")[2] if word.startswith("-") else word)
         if word and os.path.isfile(path):
-            found.append((word, described(path, folder)))
+            found.append((word, described(path, places)))
         # A launcher or a shell starts what its arguments name: each word that means a program here may be that one.
         for inner in dict.fromkeys(WORD.findall(word)):
             if program := located(inner, env=env, directory=directory):
                 found += known(inner, program)
+    # And what such a shell, or the program itself, is given as code.
+    found += code_of(shlex.join(words), env=env, directory=directory, places=places)
     return tuple(dict.fromkeys(found))

@@ -13,6 +13,7 @@ from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.core.tools import Tool
 from pollux.runbooks.documents import Block, kind_of, place_of
+from pollux.runbooks.documents.kinds import LONGEST_SECONDS
 from pollux.runbooks.scene import Scene
 from pollux.runbooks.templates import render
 
@@ -37,6 +38,12 @@ class Call:
     sources: frozenset[str] = frozenset()
     placed_by: frozenset[str] = frozenset()
     """The blocks whose outputs say where it works."""
+    accepted: tuple[tuple[str, str], ...] | None = None
+    """The programs that a person accepted for it with the document. None: nobody did."""
+    made_from: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Of values that it hands on, each as `env NAME` or `var NAME`: what they were made from, as people know it."""
+    places: tuple[str, ...] = ()
+    """The folders that are open to others, where it starts programs."""
 
 
 class BlockType(Protocol):
@@ -124,7 +131,7 @@ class Reading:
         value = self.block.props.get("timeoutSeconds")
         if value is None:
             return None
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 10_000_000:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= LONGEST_SECONDS:
             raise self.problem(f"timeoutSeconds must be a number of seconds above 0, found {value!r}")
         return value
 

@@ -6,7 +6,7 @@ from typing import Final
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.block_type import NAME, TEXT, Call, Quiet, Reading
-from pollux.runbooks.blocks.remembered import remembered, remembering, to_remember
+from pollux.runbooks.blocks.remembered import remembered, remembering
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
 
@@ -46,10 +46,10 @@ class Dropdown(Quiet):
             raise reading.problem(
                 f"{value!r} is no choice for {name}. Choose: --var {name}=VALUE, where VALUE is {_told(reading, known)}"
             )
-        return to_remember(reading, "runbook_dropdown", name=name, value=value)
+        return reading.call("runbook_dropdown", name=name, value=value)
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
-        found = remembered(result, "name", "value")
+        found = remembered(scene, block, result, "name", "value")
         return scene.with_variable(*found) if found else scene
 
 

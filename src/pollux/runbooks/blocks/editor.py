@@ -2,7 +2,7 @@
 
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.block_type import NAME, TEXT, Call, Quiet, Reading
-from pollux.runbooks.blocks.remembered import remembered, remembering, to_remember
+from pollux.runbooks.blocks.remembered import remembered, remembering
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
 
@@ -21,8 +21,8 @@ class Editor(Quiet):
         # One that is in step with its variable shows what the variable holds, and does not set it.
         is_shown = reading.flag("syncVariable", default=False) and name in scene.variables
         text = reading.value_of(name) if is_shown else reading.text("code")
-        return to_remember(reading, "runbook_editor", name=name, text=text)
+        return reading.call("runbook_editor", name=name, text=text)
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
-        found = remembered(result, "name", "text")
+        found = remembered(scene, block, result, "name", "text")
         return scene.with_variable(*found) if found else scene

@@ -1,17 +1,13 @@
 """`env`: a variable in the environment of the programs that later blocks run."""
 
 from dataclasses import replace
-from typing import Final
 
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.block_type import NAME, TEXT, Call, Quiet, Reading
-from pollux.runbooks.blocks.remembered import remembered, remembering, to_remember
-from pollux.runbooks.blocks.steering import steers
+from pollux.runbooks.blocks.remembered import NOT_LITERAL, remembered, remembering
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
-
-NOT_LITERAL: Final = "value from outside: "
-"""How a source begins that says: this variable changes what programs run, and its value is not in the document."""
+from pollux.tools.shell.steering import steers
 
 
 class Env(Quiet):
@@ -30,7 +26,7 @@ class Env(Quiet):
             raise reading.problem(f"name must hold neither '=' nor NUL, found {name!r}")
         if "\0" in value:
             raise reading.problem("value must not hold a NUL: no program can be given one")
-        call = to_remember(reading, "runbook_env", name=name, value=value)
+        call = reading.call("runbook_env", name=name, value=value)
         is_literal = (name, value) == (reading.written("name").strip(), reading.written("value"))
         if is_literal or not steers(name):
             return call
@@ -39,5 +35,5 @@ class Env(Quiet):
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
         # A block that nobody has filled in yet names nothing, and sets nothing.
-        found = remembered(result, "name", "value")
+        found = remembered(scene, block, result, "name", "value")
         return scene.with_env(found[0], found[1].value, found[1].sources) if found else scene

@@ -17,11 +17,11 @@ from typing import Final, cast
 
 from pollux.core.errors import ToolError, ValidationError
 from pollux.core.frozen import frozen
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.tools import ToolContext
 from pollux.runbooks.blocks.block_type import Args
 from pollux.runbooks.blocks.output_vars import output_file, read_variables
-from pollux.runbooks.blocks.pinned import careful, check_same, subjects_of_programs
+from pollux.runbooks.blocks.pinned import check_same, program_lines, subjects_of_programs, unaccepted_in
 from pollux.tools.shell.judge import subjects
 from pollux.tools.shell.parse import Simple, parse
 from pollux.tools.shell.process import run_process
@@ -94,11 +94,11 @@ def environment_subjects(env: Mapping[str, str]) -> frozenset[str]:
     )
 
 
-def preview_of(what: str, args: Args) -> str:
+def preview_of(what: str, facts: CallFacts, args: Args) -> str:
     """What will run, and where. Of variables only the names: values may be secret, and the arguments show them."""
     env = environment_in(args)
     named = f", with {', '.join(env)} set" if env else ""
-    return f"{what} in {args['directory']}{named}:{careful(args)}\n{args['code']}"
+    return f"{what} in {args['directory']}{named}:{program_lines(unaccepted_in(facts, args), args)}\n{args['code']}"
 
 
 def environment_in(args: Args) -> dict[str, str]:
@@ -107,11 +107,13 @@ def environment_in(args: Args) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def at_work(context: ToolContext, args: Args, interpreter: str, **extra: str) -> "AsyncGenerator[Program]":
+async def at_work(
+    context: ToolContext, facts: CallFacts, args: Args, interpreter: str, **extra: str
+) -> "AsyncGenerator[Program]":
     """A block's code, ready to run. Raises ToolError where it cannot be: nothing has run."""
     argv, timeout = command_of(interpreter, str(args["code"])), args["timeout"]
     directory = _directory(args)
-    check_same(interpreter, args)
+    check_same(interpreter, facts, args)
     with output_file() as file:
         around = _around(args, {**environment_in(args), **extra, "ATUIN_OUTPUT_VARS": str(file)})
         check_installed(argv[0], around.path)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
-from pollux.runbooks.blocks.pinned import PINNED, accepted_with, pinned
+from pollux.runbooks.blocks.pinned import PINNED, pinned, unaccepted_facts, with_pins
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     at_work,
@@ -16,7 +16,7 @@ from pollux.runbooks.blocks.programs import (
 )
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import NOBODY, Scene, Variable
-from pollux.tools.define import FunctionTool
+from pollux.tools.define import InformedTool
 from pollux.tools.shell.process import run_process
 
 SCRIPT: Final = ToolSpec(
@@ -45,12 +45,13 @@ class Script:
 
     def __init__(self) -> None:
         self.tools = (
-            FunctionTool(
+            InformedTool(
                 SCRIPT,
                 _run,
                 prepare=_prepare,
                 subjects=lambda args: subjects_of(str(args["interpreter"]), str(args["code"]), args),
-                preview=lambda args: preview_of(str(args["interpreter"]), args),
+                preview=lambda facts, args: preview_of(str(args["interpreter"]), facts, args),
+                unaccepted=unaccepted_facts,
             ),
         )
 
@@ -65,9 +66,8 @@ class Script:
             "output_variable": reading.variable("outputVariable") if reading.written("outputVariable") else "",
             "visible": reading.flag("outputVisible", default=True),
             "timeout": reading.timeout(),
-            "accepted": accepted_with(scene),
         }
-        return reading.call("runbook_script", **args)
+        return with_pins(reading.call("runbook_script", **args), scene)
 
     def output(self, result: JSON) -> dict[str, JSON]:
         found = members(result)
@@ -99,13 +99,13 @@ def _captured(found: dict[str, str]) -> dict[str, str]:
     return {name: found["stdout"].strip()} if name else {}
 
 
-def _prepare(args: Args) -> Args:
+def _prepare(facts: CallFacts, args: Args) -> Args:
     command_of(str(args["interpreter"]), str(args["code"]))
-    return pinned(str(args["interpreter"]), {"output_variable": "", "visible": True, "timeout": None, **args})
+    return pinned(str(args["interpreter"]), facts, {"output_variable": "", "visible": True, "timeout": None, **args})
 
 
-async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
-    async with at_work(context, args, str(args["interpreter"])) as program:
+async def _run(facts: CallFacts, context: ToolContext, args: Args) -> dict[str, JSON]:
+    async with at_work(context, facts, args, str(args["interpreter"])) as program:
         ended = await run_process(
             program.argv,
             cwd=program.directory,

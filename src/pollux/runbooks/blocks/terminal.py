@@ -7,10 +7,10 @@ the shell is given the code, and ends with it.
 import os
 from typing import Final
 
-from pollux.core.messages import JSON
+from pollux.core.messages import JSON, CallFacts
 from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.blocks.block_type import ENVIRONMENT, NAME, TEXT, TIMEOUT, Args, Call, Reading, members, schema
-from pollux.runbooks.blocks.pinned import PINNED, accepted_with, pinned
+from pollux.runbooks.blocks.pinned import PINNED, pinned, unaccepted_facts, with_pins
 from pollux.runbooks.blocks.programs import (
     OUTPUT_LIMIT,
     TAKES_CODE_BY,
@@ -24,7 +24,7 @@ from pollux.runbooks.blocks.pty import MAX_SIDE, run_on_terminal
 from pollux.runbooks.blocks.script import with_variables
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
-from pollux.tools.define import FunctionTool
+from pollux.tools.define import InformedTool
 
 ROWS: Final = 20
 COLUMNS: Final = 120
@@ -57,12 +57,13 @@ class Terminal:
     def __init__(self, *, shell: str = "bash") -> None:
         self._shell = shell if os.path.basename(shell) in TAKES_CODE_BY else "bash"
         self.tools = (
-            FunctionTool(
+            InformedTool(
                 TERMINAL,
                 _run,
                 prepare=_prepare,
                 subjects=lambda args: subjects_of(str(args["shell"]), str(args["code"]), args),
-                preview=lambda args: preview_of(f"{args['shell']}, on a terminal,", args),
+                preview=lambda facts, args: preview_of(f"{args['shell']}, on a terminal,", facts, args),
+                unaccepted=unaccepted_facts,
             ),
         )
 
@@ -79,9 +80,8 @@ class Terminal:
             "columns": _side(reading.number("cols", default=COLUMNS)),
             "visible": reading.flag("outputVisible", default=True),
             "timeout": reading.timeout(),
-            "accepted": accepted_with(scene),
         }
-        return reading.call("runbook_terminal", **args)
+        return with_pins(reading.call("runbook_terminal", **args), scene)
 
     def output(self, result: JSON) -> dict[str, JSON]:
         found = members(result)
@@ -103,15 +103,17 @@ def _side(cells: int) -> int:
     return min(max(cells, 1), MAX_SIDE)
 
 
-def _prepare(args: Args) -> Args:
+def _prepare(facts: CallFacts, args: Args) -> Args:
     command_of(str(args["shell"]), str(args["code"]))
-    return pinned(str(args["shell"]), {"rows": ROWS, "columns": COLUMNS, "visible": True, "timeout": None, **args})
+    return pinned(
+        str(args["shell"]), facts, {"rows": ROWS, "columns": COLUMNS, "visible": True, "timeout": None, **args}
+    )
 
 
-async def _run(context: ToolContext, args: Args) -> dict[str, JSON]:
+async def _run(facts: CallFacts, context: ToolContext, args: Args) -> dict[str, JSON]:
     rows, columns = args["rows"], args["columns"]
     assert isinstance(rows, int) and isinstance(columns, int)
-    async with at_work(context, args, str(args["shell"]), TERM="xterm-256color") as program:
+    async with at_work(context, facts, args, str(args["shell"]), TERM="xterm-256color") as program:
         shown = await run_on_terminal(
             program.argv,
             cwd=program.directory,

@@ -2,7 +2,7 @@
 
 from pollux.core.messages import JSON
 from pollux.runbooks.blocks.block_type import NAME, TEXT, Call, Quiet, Reading
-from pollux.runbooks.blocks.remembered import remembered, remembering, to_remember
+from pollux.runbooks.blocks.remembered import remembered, remembering
 from pollux.runbooks.documents import Block
 from pollux.runbooks.scene import Scene
 
@@ -17,8 +17,8 @@ class Var(Quiet):
 
     def call(self, block: Block, scene: Scene) -> Call:
         reading = Reading(block, scene)
-        return to_remember(reading, "runbook_var", name=reading.variable("name"), value=reading.text("value"))
+        return reading.call("runbook_var", name=reading.variable("name"), value=reading.text("value"))
 
     def after(self, scene: Scene, block: Block, result: JSON) -> Scene:
-        found = remembered(result, "name", "value")
+        found = remembered(scene, block, result, "name", "value")
         return scene.with_variable(*found) if found else scene

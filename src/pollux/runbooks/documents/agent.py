@@ -22,10 +22,9 @@ _CAPABILITIES: Final = {
     "executeCommands": "execute_commands",
     "alwaysAllowTools": "always_allow_tools",
 }
+UNNAMED_AGENT: Final = "Agent"
+"""What an agent block without a name is called."""
 Wrong = Callable[[str], ValidationError]
-
-_U32: Final = 2**32
-_U64: Final = 2**64
 
 
 @frozen(kw_only=True)
@@ -110,7 +109,7 @@ def agent_of(block: Block) -> AgentBlock:
         raise ValidationError(f"Missing source {place_of(block)}. Expected {kinds}")
     return AgentBlock(
         id=block.id,
-        name=_text(props, "name", "Agent"),
+        name=_text(props, "name", UNNAMED_AGENT),
         source=_source(props["source"], block),
         prompt=_text(props, "prompt", ""),
         system_prompt=_text_or_none(props, "systemPrompt"),
@@ -127,9 +126,6 @@ def agent_warnings(block: Block) -> list[str]:
     found += [f"'{key[:80]}' is no capability, and is passed over" for key in capabilities if key not in _CAPABILITIES]
     if (source := as_object(block.props.get("source"))) and source.get("type") == "acp" and not source.get("command"):
         found.append("source: `command` is empty, so there is nothing to start")
-    seconds = block.props.get("timeoutSeconds")
-    if seconds is not None and _seconds(seconds) != seconds:
-        found.append("timeoutSeconds: expected a whole number of seconds below 2^32; what counts is something else")
     for key in ("name", "prompt", "systemPrompt", "workingDirectory"):
         if block.props.get(key) is not None and _text_or_none(block.props, key) is None:
             found.append(f"{key}: expected text, so it counts as not given")
@@ -147,10 +143,8 @@ def _text_or_none(props: Mapping[str, JSON], key: str) -> str | None:
 
 
 def _seconds(value: JSON) -> int | None:
-    """A whole number cut to 32 bits, as the first specification has it; anything else is none."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _U64:
-        return None
-    return value % _U32
+    """A whole number. Nothing is run of a document in which it is anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _source(value: JSON, block: Block) -> AcpSource | InternalSource:

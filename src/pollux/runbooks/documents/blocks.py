@@ -8,7 +8,7 @@ from typing import Final
 from pollux.core.errors import ValidationError
 from pollux.core.messages import JSON
 from pollux.runbooks.documents import kinds
-from pollux.runbooks.documents.agent import agent_of, agent_warnings
+from pollux.runbooks.documents.agent import UNNAMED_AGENT, agent_of, agent_warnings
 from pollux.runbooks.documents.model import Block, Notice, as_object, kind_of, place_of
 from pollux.runbooks.documents.nodes import Node, plain
 
@@ -68,7 +68,7 @@ def _block(node: Node, *, index: int, depth: int) -> Block:
     block = Block(
         id_,
         type_,
-        name if isinstance(name, str) else "",
+        name if isinstance(name, str) else (UNNAMED_AGENT if type_ == "agent" else ""),
         values,
         _content(node.get("content")),
         node.line,
@@ -126,7 +126,7 @@ def _warnings(block: Block) -> list[Notice]:
         found += agent_warnings(block)
     if "dependency" in block.props and not _is_dependency(block.props["dependency"]):
         found.append("dependency: expected an object written as text, such as '{}'; it is passed over")
-    hazards = [*_no_texts(block)]
+    hazards = [*_no_texts(block), *_no_seconds(block)]
     if _is_elsewhere(block):
         found, hazards = [], [f"Pollux does not run {block.type} blocks, and what follows is meant for another machine"]
     place = place_of(block)
@@ -143,6 +143,18 @@ def _no_texts(block: Block) -> Iterator[str]:
         value = block.props.get(name)
         if value is not None and not isinstance(value, str):
             yield f"{name} must be text, found {kind_of(value)}. Put it in quotes"
+
+
+def _no_seconds(block: Block) -> Iterator[str]:
+    """A time-out that is none, for the same reason. An agent's is a whole number."""
+    value = block.props.get("timeoutSeconds")
+    if block.type not in kinds.TIMED or value is None:
+        return
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and 0 < value <= kinds.LONGEST_SECONDS) or (block.type == "agent" and not isinstance(value, int)):
+        whole = "a whole number" if block.type == "agent" else "a number"
+        most = f"{kinds.LONGEST_SECONDS:,}"
+        yield f"timeoutSeconds must be {whole} of seconds above 0 and up to {most}, found {str(value)[:80]!r}"
 
 
 def _is_elsewhere(block: Block) -> bool:

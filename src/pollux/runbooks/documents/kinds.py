@@ -44,6 +44,11 @@ TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Properties that must be text, if they are there: a block with something else in them cannot run."""
 
+TIMED: Final = frozenset("agent script terminal run http sqlite postgres".split())
+"""Blocks that `timeoutSeconds` stops."""
+
+LONGEST_SECONDS: Final = 10_000_000
+
 ELSEWHERE: Final = frozenset("prometheus clickhouse mysql kubernetes-get ssh-connect host-select".split())
 """What Atuin runs and Pollux does not."""
 

@@ -4,12 +4,15 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import convert
+
 from pollux.core.errors import NotFound
 from pollux.core.events import ActionHandedOver
 from pollux.core.ids import Instant, RunId
 from pollux.core.run import Run
 from pollux.engine.ports import Recorded
 from pollux.engine.queries import Queries
+from pollux.runbooks.http.lines import PendingTool, TokenUsage
 from pollux.runbooks.http.shapes import AgentProgress, BlockState
 from pollux.runbooks.progress import Types
 from pollux.runbooks.rules import PROFILE
@@ -54,11 +57,14 @@ class Board:
                 place.code, place.error, place.seconds = data["code"], data["error"], data["seconds"]
             case "agentStateChanged":
                 state = data["state"]
-                usage: dict[str, Any] = state["tokenUsage"] or {}
+                told_usage, pending = state["tokenUsage"], state["pendingToolCall"]
+                usage = convert(told_usage, TokenUsage) if told_usage else None
                 place.agent = AgentProgress(
                     status=state["status"],
-                    input_tokens=usage.get("inputTokens"),
-                    output_tokens=usage.get("outputTokens"),
+                    token_usage=usage,
+                    pending_tool_call=convert(pending, PendingTool) if pending else None,
+                    input_tokens=usage.input_tokens if usage else None,
+                    output_tokens=usage.output_tokens if usage else None,
                 )
             case _:
                 pass
@@ -81,8 +87,8 @@ class Journals:
         """Raises NotFound."""
         return self._seen.get(run_id) or await self._queries.run(run_id)
 
-    async def child_of(self, action_id: str) -> RunId:
-        return await self._queries.child_of(action_id)
+    def child_of(self, action_id: str) -> RunId:
+        return self._queries.child_of(action_id)
 
 
 async def told_of(journals: Journals, types: Types, run_id: RunId) -> AsyncIterator[Told]:
@@ -98,7 +104,7 @@ async def told_of(journals: Journals, types: Types, run_id: RunId) -> AsyncItera
 
 async def _told_of_agent(journals: Journals, action_id: str, teller: BlockTeller) -> AsyncIterator[Told]:
     action = teller.run.action(action_id) if teller.run else None
-    child_id = await journals.child_of(action_id)
+    child_id = journals.child_of(action_id)
     try:
         if action is None or (await journals.run(child_id)).profile == PROFILE:
             return

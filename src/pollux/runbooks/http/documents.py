@@ -42,6 +42,7 @@ from pollux.runbooks.shelf import SUFFIXES, Volume, digest_of
 from pollux.tools.threads import in_thread
 
 CHANGED = "document_changed"
+PROJECT_FILE = "pollux.toml"
 
 
 async def listed(runtime: RunbookRuntime, call: Call) -> RunbookPage:
@@ -180,9 +181,14 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
     )
 
 
+def workspace_of(directory: Path) -> Path:
+    """The folder of the nearest `pollux.toml`, or the document's own."""
+    return next((each for each in (directory, *directory.parents) if (each / PROJECT_FILE).is_file()), directory)
+
+
 def _programs(runtime: RunbookRuntime, found: Volume) -> list[ProgramView]:
     directory = found.path.parent.resolve()
-    programs = runtime.runbooks.programs(found, directory=directory)
+    programs = runtime.runbooks.programs(found, directory=directory, workspace=workspace_of(directory))
     return [ProgramView(word=word, file=file) for word, file in programs.shown]
 
 

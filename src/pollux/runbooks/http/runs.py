@@ -1,7 +1,6 @@
 """Documents are run, gone on with and answered. Who hangs up stops nothing; a run is cancelled like any other."""
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from pollux.asgi.bodies import moment
@@ -13,7 +12,7 @@ from pollux.core.ids import UserId
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import RunRow
 from pollux.engine.start import Start
-from pollux.runbooks.http.documents import changed_meanwhile, path_of, volume_at
+from pollux.runbooks.http.documents import changed_meanwhile, path_of, volume_at, workspace_of
 from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.http.shapes import (
     ResumeBody,
@@ -34,7 +33,6 @@ LOOKED_AT = 200
 MOST_LOOKED_AT = 5_000
 """How many runs are looked through for those of runbooks. `next` leads on from there."""
 MOST_PATHS = 5_000
-PROJECT_FILE = "pollux.toml"
 
 
 async def started(runtime: RunbookRuntime, call: Call) -> Answer:
@@ -116,12 +114,12 @@ def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Open
         raise changed_meanwhile()
     document.read()
     directory = document.path.parent.resolve()
+    workspace = workspace_of(directory)
     if body.trust:
         if body.digest is None:
             raise ValidationError("trust needs the digest of the document that you have read")
-        programs = runtime.runbooks.programs(document, directory=directory)
+        programs = runtime.runbooks.programs(document, directory=directory, workspace=workspace)
         runtime.runbooks.accept(document, programs, by=UserId(user))
-    workspace = _workspace(directory)
     return opening_for(
         document,
         directory=directory,
@@ -141,11 +139,6 @@ def _model(name: str) -> str:
         # Where this server's own key is sent is for its operator to say, and for documents that somebody trusts.
         raise ValidationError("expected a model by its name alone, found one with an address")
     return name
-
-
-def _workspace(directory: Path) -> Path:
-    """The folder of the nearest `pollux.toml`, or the document's own."""
-    return next((each for each in (directory, *directory.parents) if (each / PROJECT_FILE).is_file()), directory)
 
 
 async def _check_budget(runtime: RunbookRuntime, call: Call) -> None:

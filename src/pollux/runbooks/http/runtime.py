@@ -12,9 +12,11 @@ from pollux.config import Settings
 from pollux.core.errors import NotFound
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, ThreadId, UserId
+from pollux.core.profile import DEFAULT_MODEL
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.engine.start import Start
+from pollux.runbooks.http.models import Models
 from pollux.runbooks.place import agents_of, kept_by, served_by
 from pollux.runbooks.rules import PROFILE
 from pollux.runbooks.runtime import Runbooks
@@ -36,6 +38,7 @@ class RunbookRuntime:
     """The same folder, for writing: nothing outside of it can be reached."""
     users: frozenset[str]
     agents: AgentSettings
+    models: Models
     model: str | None = None
     editable: bool = False
     budget: Budget | None = None
@@ -66,6 +69,7 @@ def runtime_of(
 ) -> RunbookRuntime:
     """The door's own part, for the folder that the settings name."""
     served = served_by(settings)
+    model = settings.model or DEFAULT_MODEL
     assert served is not None, "there are no runbooks without a folder"
     return RunbookRuntime(
         engine,
@@ -74,7 +78,8 @@ def runtime_of(
         Root(served.folder, protected=kept_by(settings)),
         frozenset(served.users) if served.users is not None else owners(settings),
         agents_of(settings),
-        settings.model,
+        Models(runbooks.host.opened, model),
+        model,
         served.editable,
         budget,
         once,

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, State, Strict
+from pollux.core.policy import Scope
+from pollux.runbooks.http.lines import PendingTool, TokenUsage
 from pollux.runbooks.told import AgentStatus
 
 PlaceText = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -178,9 +180,11 @@ class DocumentView(Camel, kw_only=True, frozen=True):
 
 
 class AgentProgress(Camel, kw_only=True, frozen=True):
-    """How an agent block is getting on."""
+    """How an agent block is getting on. `pendingToolCall` is what waits for a person's leave."""
 
     status: AgentStatus
+    token_usage: TokenUsage | None
+    pending_tool_call: PendingTool | None
     input_tokens: int | None
     output_tokens: int | None
 
@@ -215,6 +219,8 @@ class RunbookQuestion(Camel, kw_only=True, frozen=True):
     args_hash: str
     expires_at: str
     subjects: list[str]
+    scopes: list[Scope]
+    """For how long it may be allowed from now on. `remember` needs `session` among them."""
 
 
 class RunbookRunView(Camel, kw_only=True, frozen=True):
@@ -290,3 +296,10 @@ class RunbookSettings(Camel, kw_only=True, frozen=True):
     default_capabilities: CapabilitiesView
     model: str | None
     editable: bool
+
+
+class RunbookModels(Camel, kw_only=True, frozen=True):
+    """The models that the settings' service offers, by the names that blocks take. Empty where it tells none."""
+
+    ok: bool = True
+    items: list[str]

@@ -14,6 +14,7 @@ from pollux.engine.logs import log_of
 from pollux.runbooks.following import follow
 from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.told import Told
+from pollux.wire.breaks import json_line
 
 logger = log_of(__name__)
 
@@ -50,7 +51,7 @@ def _last_word(code: str, error: str) -> dict[str, Any]:
 async def _lines(items: AsyncGenerator[Told]) -> AsyncGenerator[bytes]:
     async with aclosing(items):
         async for told in items:
-            yield encoded(told) + b"\n"
+            yield json_line(encoded(told))
 
 
 async def _sent(items: AsyncGenerator[Told]) -> AsyncGenerator[bytes]:

@@ -21,6 +21,11 @@ async def settings(runtime: RunbookRuntime, call: Call) -> s.RunbookSettings:
     return await in_thread(_settings, runtime)
 
 
+async def models(runtime: RunbookRuntime, call: Call) -> s.RunbookModels:
+    """What our own agents may be asked by."""
+    return s.RunbookModels(items=list(await runtime.models.names(runtime.engine.clock.now())))
+
+
 def _settings(runtime: RunbookRuntime) -> s.RunbookSettings:
     known = runtime.agents
     agents = [
@@ -86,4 +91,6 @@ ENDPOINTS: Final = (
              summary="Answer a question of a run, of its agents or of its parts"),
     Endpoint(method="GET", path="/api/runbooks/settings", handler=settings, returns=s.RunbookSettings, errors=(404,),
              summary="Which agents blocks may name, and what new blocks begin with"),
+    Endpoint(method="GET", path="/api/runbooks/models", handler=models, returns=s.RunbookModels, errors=(404,),
+             summary="Which models blocks may choose from"),
 )  # fmt: skip

@@ -14,10 +14,11 @@ from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.http.shapes import AgentProgress, BlockProgress, RunbookQuestion, RunbookRunView
 from pollux.runbooks.progress import Progress
 from pollux.runbooks.shelf import digest_of
+from pollux.runbooks.told import answered_by
 
 MOST_GOES = 100
 """How many goes at one document are looked at, for what the earlier ones have done."""
-IDLE = AgentProgress(status="idle", input_tokens=None, output_tokens=None)
+IDLE = AgentProgress(status="idle", token_usage=None, pending_tool_call=None, input_tokens=None, output_tokens=None)
 
 
 async def run_view(runtime: RunbookRuntime, run: Run) -> RunbookRunView:
@@ -90,7 +91,7 @@ async def _beneath(runtime: RunbookRuntime, run: Run, block_id: str = "") -> Asy
         if action.where == "child" and action.handed_over and not action.outcome:
             try:
                 queries = runtime.engine.queries
-                child = await queries.run(await queries.child_of(action.id), run.user)
+                child = await queries.run(queries.child_of(action.id), run.user)
             except NotFound:
                 continue
             async for each in _beneath(runtime, child, block_id or action.call.id):
@@ -111,6 +112,7 @@ def _question(run: Run, action: Action, block_id: str) -> RunbookQuestion:
         preview=approval.preview or action.preview,
         args=action.args,
         args_hash=action.args_hash,
-        expires_at=moment(approval.expires_at),
+        expires_at=moment(answered_by(run, action)),
         subjects=sorted(action.subjects),
+        scopes=list(approval.scopes),
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pollux.core.errors import PolluxError
-from pollux.runbooks.templates.values import Log, Output, Row, Tree, Unusable, shown
+from pollux.runbooks.templates.values import ABSENT, Log, Output, Row, Tree, Unusable, shown
 
 if TYPE_CHECKING:
     from minijinja import Environment
@@ -61,7 +61,8 @@ def _environment() -> "Environment":
     from minijinja import Environment
 
     environment = Environment(
-        filters={"shellquote": shellquote},
+        filters={"shellquote": shellquote, "default": default, "d": default},
+        tests={"none": is_nothing},
         fuel=FUEL,
         undefined_behavior="strict",
         trim_blocks=True,
@@ -72,9 +73,19 @@ def _environment() -> "Environment":
     return environment
 
 
+def is_nothing(value: object = None) -> bool:
+    """Whether there is no value. What is undefined comes as None."""
+    return value is None or value is ABSENT
+
+
+def default(value: object = None, other: object = "", is_for_falsy: object = False) -> object:
+    """The value, or the other one where there is none; with a third argument also for an empty one."""
+    return other if is_nothing(value) or (is_for_falsy and not value) else value
+
+
 def shellquote(value: object) -> str:
     """The value as one word of a POSIX shell, whatever is in it."""
-    if value is None:
+    if is_nothing(value):
         # Also what is undefined comes here as None, and `'none'` in a command is what nobody meant.
         raise Unusable("`shellquote` needs a value, found none. Use `| default('…')` before it, or correct the name")
     quoted = str(shown(value)).replace("'", "'\\''")
@@ -105,6 +116,8 @@ def _block(block: dict[str, Any], log: Log, path: str) -> Tree:
     values = {key: value for key, value in block.items() if key != "output"}
     if "output" in block:
         values["output"] = Output(block["output"], log, f"{path}.output")
+        if block["block_type"] == "agent":
+            log.agents.add(f"{path}.output")
 
     def noted(key: str) -> None:
         if key == "output":

@@ -24,11 +24,26 @@ class _Nothing:
         return False
 
 
+class Absent:
+    """Stands for an output that an agent did not give: no words, no truth, and the filter `default` fills it in."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return ""
+
+
+ABSENT: Final = Absent()
+
+
 class Log:
     """What was read while one template was rendered."""
 
     def __init__(self) -> None:
         self.sources: set[str] = set()
+        self.agents: set[str] = set()
+        """Where the outputs of agents are. What one did not give has no words; elsewhere nothing prints as `none`."""
         self.miss: tuple[str, str, tuple[str, ...]] | None = None
         """The last thing that was looked for in vain: where, what, and what there is instead."""
 
@@ -81,7 +96,11 @@ class Output(Tree):
     def _name(self, key: object) -> str | None:
         if not isinstance(key, str):
             return None
-        return next((name for name in (key, _snake(key), _camel(key)) if name in self._values), None)
+        return next((name for name in (key, snake(key), camel(key)) if name in self._values), None)
+
+    def __getitem__(self, key: object) -> Any:
+        value = super().__getitem__(key)
+        return ABSENT if value is None and self._path in self._log.agents else value
 
 
 class Row:
@@ -126,6 +145,8 @@ def shown(value: Any) -> Any:
             return "none"
         case _Nothing():
             raise Unusable("`items` is undefined there")
+        case Absent():
+            return ""
         case Tree() | Row() | dict() | list() | tuple():
             return printed(value)
         case _:
@@ -153,6 +174,8 @@ def _bare(value: Any, left: list[int]) -> Any:
             return [_bare(item, left) for item in cast("Sequence[Any]", value)]
         case str() | int() | float() | None:
             return value
+        case Absent():
+            return None
         case _:
             return str(value)
 
@@ -161,9 +184,9 @@ def _within(path: str, name: str) -> str:
     return f"{path}.{name}" if name.isidentifier() else f"{path}[{name!r}]"
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
     return re.sub("_([a-z])", lambda letter: letter[1].upper(), name)
