@@ -141,6 +141,15 @@ async def test_private_things_are_not_told(chromium: Browser, markup: str, secre
     assert "[private]" in told
 
 
+async def test_a_text_field_that_only_wants_no_suggestions_is_told(chromium: Browser) -> None:
+    field = "<input autocomplete=new-password {} value=Lovelace>"
+    async with shown(chromium, field.format("aria-label=Surname")) as page:
+        assert await outline(page) == ['e1 textbox "Surname" = "Lovelace"']
+    for secret in ("type=password aria-label=New", "aria-label='New password'", "name=password"):
+        async with shown(chromium, field.format(secret)) as page:
+            assert "Lovelace" not in str(await state(page))
+
+
 async def test_private_fields_are_listed_and_masked_also_when_they_are_shown(chromium: Browser) -> None:
     async with shown(chromium, "<label>Password <input id=p type=password value=hunter22></label>") as page:
         assert (await state(page))["private"] == [{"ref": "e1", "private": True}]

@@ -116,6 +116,24 @@ async def test_a_coordinate_of_jays_leads_to_its_element_and_events_can_be_trigg
     assert await jay.evaluate("[clicked, size.value]") == [["blue"], "M"]
 
 
+async def test_an_event_of_any_interaction_is_triggered_by_the_pages_own_means(jay: Page) -> None:
+    assert {"trigger-interaction", "fill-input"} <= (await tools(jay)).keys()
+    await jay.evaluate("""() => {
+        window.heard = [];
+        const { automation } = window.__jay;
+        const given = automation.triggerEvent;
+        automation.triggerEvent = (...event) => { heard.push(event); return given?.apply(automation, event); };
+    }""")
+    assert (await call(jay, "trigger-interaction", coordinate="red/addToCart"))["ok"]
+    assert (await call(jay, "fill-input", coordinate="size", value="M"))["ok"]
+    pressed, *filled = await jay.evaluate("heard")
+    assert pressed[:2] == ["click", ["red", "addToCart"]]
+    assert filled == [["change", ["size"], "M"]]
+    assert await jay.evaluate("size.value") == "M"
+    wrong = await call(jay, "trigger-interaction", coordinate="green/addToCart")
+    assert not wrong["ok"] and "red/addToCart" in wrong["error"]
+
+
 async def test_a_jay_page_that_comes_late_is_noticed(chromium: Browser) -> None:
     html = (PAGES / "jay.html").read_text().replace("window.__jay =", "window.later =")
     async with shown(chromium, html) as page:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page
 from tests.http.browsing import needs_chromium
-from tests.web.bundles import needs_web
-from tests.web.see import PAGES, outline, shown
+from tests.web.bundles import bundle, needs_web
+from tests.web.see import BEGIN, PAGES, outline, shown
 from tests.web.shared_browser import in_browser
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
@@ -184,3 +184,18 @@ async def test_namesakes_are_numbered(chromium: Browser) -> None:
     async with shown(chromium, html) as page:
         place = "[...document.querySelectorAll('button')].map((each) => automation.refs.know(each).coordinate)"
         assert await page.evaluate(place) == [["Mug (1)", "Add"], ["Mug (2)", "Add"], ["Go (1)"], ["Go (2)"]]
+
+
+async def test_a_ref_of_before_a_reload_leads_nowhere_after_it(chromium: Browser) -> None:
+    async with await chromium.new_context() as context:
+        page = await context.new_page()
+        await page.route("http://shop.test/", lambda route: route.fulfill(body=LIST, content_type="text/html"))
+        refs: list[set[str]] = []
+        for _ in range(2):
+            await page.goto("http://shop.test/")
+            await page.add_script_tag(path=bundle("automation"))
+            await page.evaluate(BEGIN)
+            refs.append({line.split()[0] for line in await outline(page) if "button" in line})
+        before, after = refs
+        assert len(before) == len(after) == 4 and not before & after
+        assert not (await find(page, min(before)))["ok"]

@@ -1,8 +1,9 @@
 """After an action: the page comes to rest, what was done is verified, and what changed is told in a few lines."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pytest
 import pytest_asyncio
@@ -41,6 +42,7 @@ class Site:
     url: str = ""
     html: str = ""
     policy: str = ""
+    goes_on: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @asynccontextmanager
@@ -54,6 +56,14 @@ async def site(html: str, *, policy: str = "") -> AsyncGenerator[Site]:
         text = "<!doctype html><title>Shop</title><script nonce=a src=/automation.js></script>" + here.html
         if request.path == "/stock":
             return web.json_response({"left": 3})
+        if request.path == "/go":
+            here.goes_on.set()
+        if request.path == "/slow":
+            response = web.StreamResponse(headers={"Content-Type": "application/json"})
+            await response.prepare(request)
+            await here.goes_on.wait()
+            await response.write(b'{"left": 3}')
+            return response
         return web.Response(text=text, content_type="text/html", headers=headers)
 
     app = web.Application()
@@ -81,6 +91,23 @@ async def test_what_comes_over_the_network_is_waited_for_and_told(page: Page):
         outcome = await execute(page, "click", ref="x")
         assert outcome["changed"] == ['+ text "3 left"', '- text "Unknown"']
         assert await page.evaluate("fetch === before")
+
+
+async def test_an_answer_of_which_only_the_head_has_come_is_waited_for(page: Page):
+    html = """<button id=x>Check</button><p id=out>Unknown</p><script nonce=a>
+        const later = n => n ? requestAnimationFrame(() => later(n - 1)) : fetch("/go")
+        x.onclick = async () => {
+            const body = (await fetch("/slow")).json()
+            later(20)
+            out.textContent = `${(await body).left} left`
+        }
+    </script>"""
+    async with site(html) as here:
+        await page.goto(here.url)
+        await page.evaluate("void (window.before = Response.prototype.json)")
+        outcome = await execute(page, "click", ref="x")
+        assert outcome["changed"] == ['+ text "3 left"', '- text "Unknown"']
+        assert await page.evaluate("Response.prototype.json === before")
 
 
 async def test_what_comes_in_steps_is_waited_for(page: Page):

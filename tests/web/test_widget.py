@@ -63,6 +63,18 @@ async def test_a_page_drives_the_chat_and_hears_of_every_change_once(there: Chat
     assert (await there.asked(), await there.get("messageInput")) == ([["send", "two"]], "three")
 
 
+async def test_what_is_said_twice_in_one_moment_is_said_one_after_the_other(there: ChatPage):
+    busy = await there.chat.evaluate(
+        "chat => { chat.sendMessage('one'); chat.sendMessage('two'); return chat.isLoading }"
+    )
+    assert (busy, await there.asked()) == (True, [["send", "one"]])
+    await there.show(isLoading=False)
+    await there.page.wait_for_function("conversation.asked.some(([what, text]) => text === 'two')")
+    # Whoever stops wants nothing more to come.
+    await there.chat.evaluate("chat => { chat.sendMessage('three'); return chat.stop() }")
+    assert await there.asked() == [["send", "one"], ["send", "two"], ["stop"]]
+
+
 async def test_compact_shows_the_last_turn_and_full_everything(there: ChatPage):
     await there.show(messages=talk("Done."))
     assert await there.part(".message").count() == 2

@@ -9,7 +9,7 @@ from tests.http.browsing import needs_chromium
 from tests.page.site import page_site as site
 from tests.web.bundles import built, needs_web
 from tests.web.shared_browser import in_browser
-from tests.web.widget_site import ask, shop
+from tests.web.widget_site import HOST, ask, shop
 
 from pollux.providers.scripted import ScriptedProvider, call, reply
 
@@ -24,11 +24,49 @@ async def test_the_script_sees_and_uses_the_page_and_tells_of_it(chromium: Brows
         await ask(page, "buy a mug")
         await expect(page.locator("pollux-chat >> strong")).to_have_text("one")
         await expect(page.locator("#cart")).to_have_text("1 in the cart")
-        assert 'e1 button "Buy a mug"' in model.requests[0].system
+        assert 'e1 button "Take a mug"' in model.requests[0].system
         assert "Open the assistant" not in model.requests[0].system
         await expect(page.locator("pollux-chat >> .steps .done")).to_have_count(1)
         assert await page.evaluate("document.querySelector('pollux-chat').isLoading") is False
         assert troubles == []
+
+
+async def test_what_has_consequences_is_asked_about_in_the_pages_own_words(chromium: Browser, tmp_path: Path):
+    model = ScriptedProvider(call("click", {"ref": "e1"}), reply("It is paid."))
+    host = HOST.replace("Take a mug", "Pay 24.00")
+    async with site(tmp_path, model) as here, shop(chromium, here, host=host) as (page, troubles):
+        await page.locator("pollux-chat >> role=button[name='Open the assistant']").click()
+        await ask(page, "pay for it")
+        card = page.locator("pollux-chat >> .approval")
+        await expect(card.locator(".about")).to_have_text("Press “Pay 24.00”")
+        assert "e1" not in (await card.text_content() or "")
+        # A frame shows which one is meant.
+        frame, button = page.locator("pollux-chat >> .frame"), page.locator("#buy")
+        await expect(frame).to_be_visible()
+        assert abs((await frame.bounding_box() or {})["y"] - (await button.bounding_box() or {})["y"]) < 12
+        await expect(page.locator("#cart")).to_have_text("0 in the cart")
+        await expect(card.locator(".approve")).to_have_attribute("aria-disabled", "false")
+        await card.locator(".approve").click()
+        await expect(page.locator("#cart")).to_have_text("1 in the cart")
+        await expect(page.locator("pollux-chat >> .assistant").last).to_contain_text("It is paid.")
+        await expect(frame).to_be_hidden()
+        assert troubles == []
+
+
+async def test_two_messages_in_one_moment_are_both_answered(chromium: Browser, tmp_path: Path):
+    async with (
+        site(tmp_path, ScriptedProvider(reply("One."), reply("Two."))) as here,
+        shop(chromium, here) as (page, _),
+    ):
+        busy = await page.evaluate("""() => {
+            const chat = document.querySelector("pollux-chat");
+            window.said = Promise.all([chat.sendMessage("first"), chat.sendMessage("second")]);
+            return chat.isLoading;
+        }""")
+        told = await page.evaluate(
+            "said.then(() => document.querySelector('pollux-chat').messages.map((m) => m.content))"
+        )
+        assert (busy, told) == (True, ["first", "One.", "second", "Two."])
 
 
 @pytest.mark.story

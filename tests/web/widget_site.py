@@ -10,7 +10,7 @@ from tests.web.bundles import built
 OWN = "default-src 'none'; script-src 'self'; connect-src 'self'"
 POLICY = f"{OWN}; require-trusted-types-for 'script'; trusted-types 'none'"
 HOST = """<!doctype html><html lang="en"><head><title>Shop</title></head><body><main><h1>Mugs</h1>
-<button id="buy">Buy a mug</button><output id="cart">0 in the cart</output></main>
+<button id="buy">Take a mug</button><output id="cart">0 in the cart</output></main>
 <script src="/shop.js"></script><script src="/pollux.js" data-mode="full" data-launcher="closed"></script>
 <script src="/pollux.js"></script></body></html>"""
 SHOP = """let count = 0

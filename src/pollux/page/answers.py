@@ -59,7 +59,7 @@ def told(
     calls = [_call(run, action, offered.names, now) for action in waiting_calls(run)]
     history = _history(runtime, run, holder=holder, before=before, tools_hash=tools_hash)
     left_out = _left_out(offered)
-    questions = [_question(action, now) for action in run.open if action.is_asked]
+    questions = [_question(action, offered.names, now) for action in run.open if action.is_asked]
     if questions:
         return ApprovalRequired(approvals=questions, calls=calls, history=history, run_id=run.id, left_out=left_out)
     if calls:
@@ -106,12 +106,12 @@ def _call(run: Run, action: Action, names: Mapping[str, str], now: Instant) -> P
     return PendingCall(id=action.id, name=name, args=action.args, expires_in=_left(until, now))
 
 
-def _question(action: Action, now: Instant) -> Question:
+def _question(action: Action, names: Mapping[str, str], now: Instant) -> Question:
     approval = action.approval
     assert approval is not None
     return Question(
         id=approval.id,
-        tool=action.tool,
+        tool=names.get(action.tool, action.tool) if action.where == "page" else action.tool,
         reason=approval.reason,
         preview=approval.preview or action.preview,
         args=action.args,
@@ -120,6 +120,7 @@ def _question(action: Action, now: Instant) -> Question:
         expires_in=_left(approval.expires_at, now),
         subjects=list(action.subjects),
         scopes=list(approval.scopes),
+        on_page=action.where == "page" or UNSET,
     )
 
 

@@ -26,6 +26,7 @@ LONGEST_DESCRIPTION: Final = 1_000
 LARGEST: Final = 64 << 10
 """Bytes of all names, descriptions and schemas together."""
 
+CUT: Final = "it is offered, but its description was cut after {} characters; {} more are left out"
 GENERIC: Final = ("click", "fill", "select", "press", "scroll", "read", "trigger-interaction", "fill-input")
 """Act on any control by its reference. First, because with these alone the page can be driven."""
 IN_CONTEXT: Final = frozenset({"get-page-state", "list-interactions"})
@@ -92,6 +93,8 @@ def declared(definitions: JSON, *, taken: Collection[str] = ()) -> Declared:
         names[fitting] = spec.name
         if names_secret(spec.name) or names_secret(spec.description):
             private.append(fitting)
+        if (more := len(str(definition.get("description") or "").strip()) - LONGEST_DESCRIPTION) > 0:
+            left_out.append(LeftOut(name[:LONGEST_NAME], CUT.format(LONGEST_DESCRIPTION, more)))
         tools.append(spec if fitting == spec.name else _renamed(spec, fitting))
     return Declared(tuple(tools), names, tuple(left_out), tuple(private))
 

@@ -58,9 +58,11 @@ class JayActions:
     ) -> tuple[int, dict[str, JSON]]:
         """The status and the body. Whatever goes wrong is among them."""
         try:
+            # The agent's own actions have short names, too, where the site has no others of these.
+            name = name if self._registry.get(name) is not None else _SHORT.get(name, name)
             handler = self._registry.get(name)
             if handler is None:
-                raise ActionError(NOT_FOUND, f"there is no action {name[:100]!r}", is_own=False)
+                raise ActionError(NOT_FOUND, "there is no such action", is_own=False)
             _check_method(handler, method)
             metadata = self._registry.get_metadata(name)
             if len(raw_input) < LARGE_BODY:
@@ -84,7 +86,7 @@ class JayActions:
 
     def allowed(self, name: str) -> tuple[str, ...]:
         """The methods by which an action is called; none where there is no such action."""
-        handler = self._registry.get(name)
+        handler = self._registry.get(name) or self._registry.get(_SHORT.get(name, name))
         return _allowed(handler) if handler is not None else ()
 
 
@@ -257,3 +259,5 @@ _VERBS: Final[Mapping[str, Verb]] = {
     _send_message.name: "sendMessage",
     _submit_tool_results.name: "submitToolResults",
 }
+_SHORT: Final[Mapping[str, str]] = {name.partition(".")[2]: name for name in (*_VERBS, DESCRIPTIONS)}
+"""Under the names that a plugin's manifest gives them, the path has them as well: /_jay/actions/sendMessage."""

@@ -68,7 +68,7 @@ class JayRoute:
                 raise AuthError("a page of another site needs a visitor's token. POST /api/page/session gives one")
             return Visit(identity.user, scope[ORIGIN], DEFAULT_PROFILE, identity.expires_at or 0.0), ""
         try:
-            visit = await self._runtime.authority.visit_of(token_in(headers))
+            visit = await self._runtime.authority.visit_of(token_in(headers, secure=self._runtime.secure_cookies))
             check_visit_place(visit, scope, headers)
             return visit, ""
         except (AuthError, HttpError):

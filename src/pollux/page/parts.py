@@ -132,9 +132,8 @@ def _result(response: Wire) -> ToolResult:
 
 
 def _only(members: Mapping[str, JSON], *known: str) -> None:
-    for name in members:
-        if name not in known:
-            raise ValidationError(f"expected no other members than {', '.join(known)}, found {name[:40]!r}")
+    if members.keys() - {*known}:
+        raise ValidationError(f"expected no other members than {', '.join(known)}")
 
 
 def _text(members: Mapping[str, JSON], name: str) -> str:

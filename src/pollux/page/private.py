@@ -21,7 +21,9 @@ LARGEST_REFERENCES: Final = 64 << 10
 """Characters of all of them together: they are kept with the run."""
 MOST_MEMBERS: Final = 20_000
 
-_SECRET_KIND: Final = re.compile(r"password|(?:current|new)-password|one-time-code|cc-[a-z-]+")
+_SECRET_KIND: Final = re.compile(r"password|current-password|one-time-code|cc-[a-z-]+")
+_NEW_PASSWORD: Final = "new-password"
+"""Many sites ask with it for no suggestions: it says nothing of a field whose type is another one."""
 _MARKS: Final = ("private", "masked", "data-agent-private", "dataAgentPrivate", "agentPrivate")
 _VALUES: Final = frozenset({"value", "val", "currentValue", "defaultValue", "current-value", "default-value"})
 _CONTENTS: Final = frozenset({"value", "val", "current-value", "default-value", "text", "text-content"})
@@ -78,34 +80,33 @@ def private_references(state: JSON) -> tuple[str, ...]:
     found: set[str] = set()
     size = 0
     try:
-        for field in _private_fields(state):
+        for field in filter(_has_private_contents, fields_of(state)):
             new = {reference_of(field.get(name)) for name in chat.REFERENCES} - found - {""}
             size += sum(map(len, new))
             found |= new
             if len(found) > MOST_REFERENCES or size > LARGEST_REFERENCES:
                 return (EVERYTHING,)
-    except _TooLarge:
+    except TooLarge:
         return (EVERYTHING,)
     return tuple(sorted(found))
 
 
-class _TooLarge(Exception):
+class TooLarge(Exception):
     """There is more than anybody looks through."""
 
 
-def _private_fields(state: JSON) -> Iterator[Mapping[str, JSON]]:
-    """Those fields. Raises _TooLarge where there may be more."""
+def fields_of(state: JSON) -> Iterator[Mapping[str, JSON]]:
+    """Every object in a page's state. Raises TooLarge where there are more than anybody looks through."""
     waiting, left = [state], MOST_MEMBERS
     while waiting:
         if left == 0:
-            raise _TooLarge
+            raise TooLarge
         value = waiting.pop()
         left -= 1
         inner: list[JSON] = []
         if isinstance(value, dict):
             members = cast("dict[str, JSON]", value)
-            if _has_private_contents(members):
-                yield members
+            yield members
             inner = list(members.values())
         elif isinstance(value, list):
             inner = cast("list[JSON]", value)
@@ -146,7 +147,8 @@ def _is_said_private(field: Mapping[str, JSON]) -> bool:
     if any(field.get(mark) in (True, "", "true") for mark in _MARKS if mark in field):
         return True
     kinds = " ".join(str(field.get(name, ""))[:200] for name in ("type", "kind", "inputType", "autocomplete"))
-    if any(_SECRET_KIND.fullmatch(kind) for kind in kinds.lower().split()):
+    said = kinds.lower().split()
+    if any(_SECRET_KIND.fullmatch(kind) for kind in said) or said == [_NEW_PASSWORD]:
         return True
     names = (field.get(name) for name in ("name", "id", "key", "label", "refName"))
     return not field.keys().isdisjoint(_VALUES) and any(isinstance(each, str) and names_secret(each) for each in names)

@@ -19,7 +19,7 @@ async def begin(runtime: PageRuntime, call: Call) -> Answer:
     profile = body.profile or DEFAULT_PROFILE
     if profile not in runtime.profiles or profile not in runtime.engine.profiles:
         known = ", ".join(sorted(runtime.profiles & runtime.engine.profiles.keys()))
-        raise HttpError(404, "not_found", f"no such agent for pages: {profile[:64]!r}. There is: {known}")
+        raise HttpError(404, "not_found", f"there is no such agent for pages. There is: {known}")
     named = body.user_token
     known = await (_named(runtime.authority, named) if named is not None else _known(runtime, call))
     user, until = known if known is not None else (None, None)
@@ -50,7 +50,8 @@ async def _known(runtime: PageRuntime, call: Call) -> Known | None:
     if not is_given and not _is_ours(call):
         return None
     try:
-        visit = await runtime.authority.visit_of(token.strip() if is_given else token_in(call.headers))
+        own = token.strip() if is_given else token_in(call.headers, secure=runtime.secure_cookies)
+        visit = await runtime.authority.visit_of(own)
     except AuthError:
         return None
     if visit.origin != call.origin:

@@ -82,6 +82,8 @@ class Question(Camel, frozen=True):
     """Whom or what it is about."""
     scopes: list[Scope]
     """For how long the answer may count, beyond this once. With `always`, the user may allow the subjects for good."""
+    on_page: bool | UnsetType = UNSET
+    """True where the page would do it: then `tool` is the page's own name for it."""
 
 
 class LeftOutTool(Camel, frozen=True):

@@ -20,7 +20,7 @@ from pollux.page.private import visible
 LARGEST: Final = 16_000
 """Bytes, some 4,000 tokens."""
 LONGEST_KEY: Final = 80
-APART: Final = frozenset({"interactions", "outline", "private"})
+APART: Final = frozenset({"interactions", "outline", "private", "asks"})
 """What the model is told in another form."""
 
 READ: Final = ToolSpec(

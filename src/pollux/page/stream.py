@@ -12,6 +12,7 @@ from pollux.engine.logs import log_of
 from pollux.engine.ports import Recorded
 from pollux.page.runtime import PageRuntime
 from pollux.page.verbs import Exchange, answer_own, answered, settled
+from pollux.wire.breaks import json_line
 
 logger = log_of(__name__)
 
@@ -41,4 +42,4 @@ async def lines(runtime: PageRuntime, exchange: Exchange, begun: Run, *, after: 
 
 
 def _line(line: object) -> bytes:
-    return encoded(line) + b"\n"
+    return json_line(encoded(line))

@@ -27,6 +27,7 @@ from pollux.core.run import Run
 from pollux.engine.engine import Start
 from pollux.engine.on_page import reference_of
 from pollux.page.answers import told, waiting_calls
+from pollux.page.consequences import consequential
 from pollux.page.declared import Declared, declared, tools_hash
 from pollux.page.history import completed, recent
 from pollux.page.own import own_answer
@@ -43,6 +44,12 @@ logger = logging.getLogger(__name__)
 LEAVE_OFF_SECONDS = 5.0
 KEEP_SECONDS = 600.0
 """How long after a run's end its answer can be asked for again. Then what was said is dropped; the page has it."""
+
+
+ELSEWHERE = (
+    "the run of this history is not in the store of this server. It ended more than ten minutes ago, or another server"
+    " began it: servers with one POLLUX_SEAL_KEY need one store, too (POLLUX_STORE). Begin a new conversation"
+)
 
 
 @frozen
@@ -89,7 +96,10 @@ def _read(runtime: PageRuntime, visit: Visit, body: SendBody | SubmitBody) -> Ex
     prefix = profile.instructions if profile else ""
     told_ = system_prompt(body.page_state, runtime.actions_of(visit.profile), prefix=prefix)
     private = (*private_references(body.page_state), *map(reference_of, offered.private))
-    page = Page(told_, (READ, *offered.tools), private)
+    asked = consequential(body.page_state, private)
+    # Where nothing can be done and nothing was cut, there is nothing to call.
+    reading = (READ,) if offered.tools or READ.name in told_ else ()
+    page = Page(told_, (*reading, *offered.tools), private, asked.pressed, asked.sending, asked.names)
     offered_hash = tools_hash(body.tool_definitions)
     if isinstance(body, SubmitBody):
         return Exchange(visit, before, offered, page, body.page_state, offered_hash)
@@ -149,7 +159,10 @@ async def submitted(runtime: PageRuntime, exchange: Exchange, body: SubmitBody) 
     if run_id is None:
         raise HttpError(400, "history_unsigned", "expected the history that came with the calls")
     given = await runtime.aside(lambda: answers(body.results, pending=exchange.before.pending))
-    run = await engine.queries.run(run_id, user)
+    try:
+        run = await engine.queries.run(run_id, user)
+    except NotFound:
+        raise NotFound(ELSEWHERE) from None
     since, waiting = run.version, {action.id for action in waiting_calls(run)}
     with suppress(Misfit):
         # Where it has ended, what it came to is the answer. So is what a call came to that was answered before.

@@ -65,12 +65,12 @@ class Shop:
         if file.suffix != ".html":
             return Response(body, media_type=KINDS[file.suffix], headers=headers)
         is_secure = request.scope[ORIGIN].startswith("https:")
-        headers["set-cookie"] = cookie_of(self._visitor(request.scope), secure=is_secure)
+        headers["set-cookie"] = cookie_of(self._visitor(request.scope, secure=is_secure), secure=is_secure)
         return Response(body, media_type=KINDS[file.suffix], headers=headers)
 
-    def _visitor(self, scope: Scope) -> str:
+    def _visitor(self, scope: Scope, *, secure: bool) -> str:
         """The token of who opens a page: the one that was given before, where it counts here."""
-        token = token_in(Headers(scope=scope))
+        token = token_in(Headers(scope=scope), secure=secure)
         try:
             if self._visits.read(token).origin == scope[ORIGIN]:
                 return token

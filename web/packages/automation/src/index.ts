@@ -3,14 +3,23 @@
 import { isConnected, listen, tagOf, unlisten, windowOf } from "./dom";
 import type { JayAutomation } from "./jay";
 import { JAY_READY, jayOf, toldBy } from "./jay";
-import { type Act, jayTools } from "./jay-tools";
+import { type Act, elementFor, jayTools } from "./jay-tools";
 import { type Recorded, useListeners } from "./listeners";
 import { lookAt, read } from "./outline";
 import { pageStateOf } from "./page-state";
 import { knownSecrets } from "./private";
 import { Refs } from "./refs";
 import { createTools, type PageTool } from "./tools";
-import type { Coordinate, Found, Json, Outcome, PageState, PendingCall, ToolDefinition } from "./types";
+import type {
+  Coordinate,
+  Found,
+  Json,
+  Known,
+  Outcome,
+  PageState,
+  PendingCall,
+  ToolDefinition,
+} from "./types";
 import { isOwn } from "./visible";
 import { watch } from "./watch";
 import { declaredTools } from "./webmcp";
@@ -32,6 +41,8 @@ export interface Automation {
   getPageState(): PageState;
   /** The control at a coordinate: container keys and a name, or what the page itself calls it. */
   getInteraction(coordinate: Coordinate): Found;
+  /** The control that a call acts upon, where it is still what was shown; null where it names none. */
+  controlOf(call: Pick<PendingCall, "name" | "args">): Known | null;
   triggerEvent(type: string, coordinate: Coordinate, data?: Json): Promise<Outcome>;
   /** Tells, until it is called off, what the page shows once it has changed. */
   onStateChange(callback: (state: PageState) => void): () => void;
@@ -72,8 +83,9 @@ export function createAutomation(
 
   const stateNow = (): PageState => {
     const jay = jayOf(page);
-    const state = pageStateOf(lookAt(page, exclude), refs);
-    return jay ? { ...state, ...toldBy(jay, knownSecrets(page)) } : state;
+    const look = lookAt(page, exclude);
+    const state = pageStateOf(look, refs);
+    return jay ? { ...state, ...toldBy(jay, knownSecrets(page), look) } : state;
   };
 
   const getInteraction = (coordinate: Coordinate): Found => {
@@ -81,8 +93,17 @@ export function createAutomation(
     return element ? { ok: true, known: refs.know(element) } : refs.byCoordinate(coordinate);
   };
 
+  const controlOf = ({ name, args }: Pick<PendingCall, "name" | "args">): Known | null => {
+    const { ref, coordinate } = args;
+    if (typeof ref === "string") return knownOr(refs.find(ref));
+    const jay = jayOf(page);
+    const element = jay && elementFor(jay, name, coordinate);
+    return element ? refs.know(element) : null;
+  };
+
   return {
     refs,
+    controlOf,
     tools: () => tools.tools(),
     execute: (call, signal) => tools.execute(call, signal),
     getInteraction,
@@ -113,6 +134,10 @@ export function createAutomation(
       };
     },
   };
+}
+
+function knownOr(found: Found): Known | null {
+  return found.ok ? found.known : null;
 }
 
 /** What the page itself says is at a coordinate of its own. */

@@ -3,23 +3,27 @@
  * there are many of a kind the tool asks which; a coordinate that is not there is refused, never replaced by another.
  */
 
-import { isConnected, isInEditable, isMatch, tagOf } from "./dom";
+import { isConnected, isInEditable, isMatch, ownerOf, tagOf } from "./dom";
 import type { JayAutomation, JayInteraction, JayItem } from "./jay";
 import { interactionsOf } from "./jay";
+import { Look } from "./look";
+import { natives } from "./natives";
 import { isPrivate } from "./private";
 import type { PageTool } from "./tools";
 import type { Json, Outcome } from "./types";
+import { isDisabled } from "./visible";
 
 export type Verb = "click" | "fill" | "toggle";
 
 /** How an element is acted upon: by the same means as everything else on the page. */
 export type Act = (verb: Verb, element: Element, value: string, signal?: AbortSignal) => Promise<Outcome>;
 
+const FILLED = "input:not([type=button], [type=submit], [type=reset], [type=image]), textarea, select";
 const MOST_CHOICES = 100;
 
 export function jayTools(jay: JayAutomation, act: Act): PageTool[] {
   const names = new Set<string>();
-  const tools: PageTool[] = [];
+  const tools: PageTool[] = interactionsOf(jay).length > 0 ? [trigger(jay), fillInput(jay)] : [];
   for (const interaction of interactionsOf(jay)) {
     for (const verb of verbsOf(interaction)) {
       const name = freeName(`${verb}-${kebab(interaction.refName)}`, names);
@@ -27,6 +31,91 @@ export function jayTools(jay: JayAutomation, act: Act): PageTool[] {
     }
   }
   return tools;
+}
+
+/** The element of the item that a call of one of these tools is about, if the page says which that is. */
+export function elementFor(jay: JayAutomation, name: string, coordinate: Json | undefined): Element | null {
+  const named = ({ refName, items }: JayInteraction): readonly JayItem[] =>
+    GENERIC.has(name) ? items : items.filter((item) => `${verbOf(item)}-${kebab(refName)}` === name);
+  const item = chosen(interactionsOf(jay).flatMap(named), coordinate);
+  return typeof item !== "string" && item.element && isConnected(item.element) ? item.element : null;
+}
+
+const GENERIC: ReadonlySet<string> = new Set(["trigger-interaction", "fill-input"]);
+const WHERE = { type: "string", description: "As among the interactions, its steps joined by /" };
+
+/** Any event that the page listens for, by the page's own means. */
+function trigger(jay: JayAutomation): PageTool {
+  const name = "trigger-interaction";
+  const properties = {
+    coordinate: WHERE,
+    event: { type: "string", description: "One of its events; click without it" },
+  };
+  return {
+    definition: generic(name, "Trigger an event of one of the page's interactions.", properties, [
+      "coordinate",
+    ]),
+    execute: async ({ coordinate, event = "click" }) => {
+      const item = at(jay, coordinate);
+      if (typeof item === "string") return { ok: false, error: `${name}: ${item}` };
+      const events = item.events ?? [];
+      if (events.length > 0 && !events.includes(String(event)))
+        return { ok: false, error: `${name}: its events are ${events.slice(0, 10).join(", ")}` };
+      return happened(jay, item, [String(event)], undefined, name);
+    },
+  };
+}
+
+/** A value into one of the page's inputs. The page hears of it by its own means. */
+function fillInput(jay: JayAutomation): PageTool {
+  const name = "fill-input";
+  const properties = { coordinate: WHERE, value: { type: "string" } };
+  const required = ["coordinate", "value"];
+  return {
+    definition: generic(name, "Put a value into one of the page's inputs.", properties, required),
+    execute: async ({ coordinate, value = "" }) => {
+      const item = at(jay, coordinate);
+      if (typeof item === "string") return { ok: false, error: `${name}: ${item}` };
+      const { element, events = [] } = item;
+      if (element && !isMatch(element, FILLED))
+        return { ok: false, error: `${name}: it takes no value. Use trigger-interaction` };
+      if (element) natives().setValue(element as HTMLInputElement, String(value));
+      const heard = ["input", "change"].filter((event) => events.includes(event));
+      return happened(jay, item, heard.length > 0 ? heard : ["input"], String(value), name);
+    },
+  };
+}
+
+function generic(
+  name: string,
+  description: string,
+  properties: { [name: string]: Json },
+  required: string[],
+): PageTool["definition"] {
+  const inputSchema = { type: "object", properties, required, additionalProperties: false };
+  return { name, description, inputSchema, category: "page-automation" };
+}
+
+/** What stands at a coordinate and can be used, or why there is nothing. */
+function at(jay: JayAutomation, coordinate: Json | undefined): JayItem | string {
+  const items = interactionsOf(jay).flatMap((each) => each.items);
+  const item = coordinate === undefined ? "say which one by its coordinate" : chosen(items, coordinate);
+  return typeof item !== "string" && item.element && isDisabled(item.element) ? "it is disabled" : item;
+}
+
+async function happened(
+  jay: JayAutomation,
+  { coordinate }: JayItem,
+  events: readonly string[],
+  value: string | undefined,
+  name: string,
+): Promise<Outcome> {
+  try {
+    for (const event of events) await jay.triggerEvent(event, coordinate, value);
+    return { ok: true, did: `${name}: ${events.join(" and ")} at ${coordinate.join("/")}`, changed: [] };
+  } catch {
+    return { ok: false, error: `${name} failed in the page` };
+  }
 }
 
 /** `addToCart`, `add_to_cart` and `AddToCart` are all `add-to-cart`. */
@@ -60,7 +149,8 @@ function semanticTool(
       if (typeof item === "string") return { ok: false, error: `${name}: ${item}` };
       const value = verb === "fill" ? String(args.value ?? "") : "";
       if (item.element && isConnected(item.element)) return act(verb, item.element, value, signal);
-      return triggered(jay, verb, item, value, name);
+      const event = verb === "fill" ? "input" : verb === "toggle" ? "change" : "click";
+      return happened(jay, item, [event], value, name);
     },
   };
 }
@@ -71,7 +161,7 @@ function schemaOf(items: readonly JayItem[], verb: Verb): { readonly [name: stri
   const properties: { [name: string]: Json } = {};
   const required: string[] = [];
   // Of a private one the server must learn what it is: it asks the visitor first.
-  if (items.length > 1 || items.some(({ element }) => element && isPrivate(element))) {
+  if (items.length > 1 || items.some(({ element }) => element && mayBeAsked(element))) {
     const choices = [...new Set(items.map(({ coordinate }) => coordinate.join("/")))];
     const isShort = choices.length <= MOST_CHOICES;
     const description = isShort ? "Which one" : `Which one, such as ${choices.slice(0, 5).join(", ")}`;
@@ -84,6 +174,11 @@ function schemaOf(items: readonly JayItem[], verb: Verb): { readonly [name: stri
     required.push("value");
   }
   return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** Whether the server may have to ask the visitor about it. */
+function mayBeAsked(element: Element): boolean {
+  return isPrivate(element) || new Look(ownerOf(element)).consequence(element) !== null;
 }
 
 /** The item that is meant, or why none is. */
@@ -100,25 +195,6 @@ function chosen(items: readonly JayItem[], coordinate: Json | undefined): JayIte
     : `there is none at ${JSON.stringify(wanted.slice(0, 100))}. There are ${near.join(", ")}${items.length > 10 ? ", …" : ""}`;
 }
 
-async function triggered(
-  jay: JayAutomation,
-  verb: Verb,
-  item: JayItem,
-  value: string,
-  name: string,
-): Promise<Outcome> {
-  try {
-    await jay.triggerEvent(
-      verb === "fill" ? "input" : verb === "toggle" ? "change" : "click",
-      item.coordinate,
-      value,
-    );
-    return { ok: true, did: `${name} at ${item.coordinate.join("/")}`, changed: [] };
-  } catch {
-    return { ok: false, error: `${name} failed in the page` };
-  }
-}
-
 function verbsOf(interaction: JayInteraction): Verb[] {
   return [...new Set(interaction.items.map(verbOf))];
 }
@@ -126,11 +202,7 @@ function verbsOf(interaction: JayInteraction): Verb[] {
 function verbOf({ element, events }: JayItem): Verb {
   if (element && isMatch(element, "input[type=checkbox], input[type=radio], [role=checkbox], [role=switch]"))
     return "toggle";
-  if (
-    element &&
-    isMatch(element, "input:not([type=button], [type=submit], [type=reset], [type=image]), textarea, select")
-  )
-    return "fill";
+  if (element && isMatch(element, FILLED)) return "fill";
   if (element && isInEditable(element)) return "fill";
   const isFilled =
     !element && events?.some((event) => event === "input" || event === "change") && !events.includes("click");

@@ -1,9 +1,11 @@
 /** A page that tells of itself: Jay's automation (`window.__jay.automation`), what it shows and what can be done there. */
 
-import { windowOf } from "./dom";
+import { isConnected, windowOf } from "./dom";
 import { asJson, withoutSecrets } from "./json";
+import type { Look } from "./look";
 import { isPrivate } from "./private";
 import type { Secrets } from "./secrets";
+import { cut } from "./text";
 import type { Coordinate, Json } from "./types";
 import { isOwn } from "./visible";
 
@@ -57,7 +59,11 @@ export function interactionsOf(jay: JayAutomation): JayInteraction[] {
 }
 
 /** What the page says of itself, as data: `viewState` and `interactions` of a page's state. */
-export function toldBy(jay: JayAutomation, secrets: Secrets): { viewState?: Json; interactions?: Json } {
+export function toldBy(
+  jay: JayAutomation,
+  secrets: Secrets,
+  look: Look,
+): { viewState?: Json; interactions?: Json } {
   const viewState = withoutSecrets(asJson(stateOf(jay).viewState), secrets);
   const interactions = interactionsOf(jay).map(({ refName, description, items }) => ({
     refName,
@@ -67,12 +73,22 @@ export function toldBy(jay: JayAutomation, secrets: Secrets): { viewState?: Json
       events: [...(events ?? [])],
       // The server asks before it lets such a one be filled in.
       ...(element && isPrivate(element) ? { private: true } : {}),
+      ...marksOf(element, look),
     })),
   }));
   return {
     ...(viewState === undefined ? {} : { viewState }),
     interactions: asJson(interactions) ?? [],
   };
+}
+
+/** What the server must know to ask about it. */
+function marksOf(element: Element | null | undefined, look: Look): { name?: string; consequential?: true } {
+  if (!element || !isConnected(element)) return {};
+  const isConsequential = look.consequence(element) === "press";
+  if (!isConsequential && !isPrivate(element)) return {};
+  const name = cut(look.withoutSecrets(look.name(element)), 60);
+  return { ...(name && { name }), ...(isConsequential && { consequential: true }) };
 }
 
 function stateOf(jay: JayAutomation): ReturnType<JayAutomation["getPageState"]> {

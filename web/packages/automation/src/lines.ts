@@ -3,6 +3,7 @@
 import { attributeOf, fieldValue, isMatch, parentElementOf, shownText, tagOf } from "./dom";
 import { holdsMarked, isPrivate, MASK, toldText } from "./private";
 import { isEditable, standsFor } from "./roles";
+import { isHandle, scaleOf } from "./sliders";
 import { cut, fold, quoted } from "./text";
 import type { Known } from "./types";
 import { isDisabled } from "./visible";
@@ -75,7 +76,13 @@ function rawValue(element: Element): string {
   }
   if (isEditable(element) && holdsMarked(element)) return fold(toldText(element));
   if (isEditable(element)) return fold(shownText(element));
-  return attributeOf(element, "aria-valuetext") ?? attributeOf(element, "aria-valuenow") ?? "";
+  if (isHandle(element)) return String(scaleOf(element)?.value ?? "");
+  return attributeOf(element, "aria-valuetext") ?? attributeOf(element, "aria-valuenow") ?? spokenBy(element);
+}
+
+/** What a selectmenu of jQuery UI has chosen stands in it. */
+function spokenBy(element: Element): string {
+  return isMatch(element, ".ui-selectmenu-button[role=combobox]") ? fold(shownText(element)) : "";
 }
 
 function inputValue(input: HTMLInputElement): string {
@@ -95,6 +102,8 @@ function optionsOf(select: HTMLSelectElement): string {
 
 function rangeOf(element: Element, role: string): string[] {
   if (role !== "slider" && role !== "spinbutton") return [];
+  const scale = isHandle(element) ? scaleOf(element) : null;
+  if (scale) return [`(${scale.least} to ${scale.most})`];
   const ends = ["min", "max"].map(
     (end) => attributeOf(element, end) ?? attributeOf(element, `aria-value${end}`) ?? "",
   );

@@ -4,6 +4,7 @@
  */
 
 import { HoverRules } from "./act/hover";
+import { type Consequence, consequenceOf } from "./consequences";
 import { cardsIn, type Kind, kindOf } from "./containers";
 import {
   attributeOf,
@@ -45,6 +46,7 @@ export class Look {
   readonly #out = new Map<Element, boolean>();
   readonly #seen = new Map<Element, boolean>();
   readonly #marked = new Map<Element, boolean>();
+  readonly #consequences = new Map<Element, Consequence | null>();
   readonly #hover = new HoverRules();
   readonly #labels = new Labels();
   #secrets: Secrets | undefined;
@@ -77,6 +79,11 @@ export class Look {
 
   isControl(element: Element): boolean {
     return remembered(this.#controls, element, () => isControl(element, this.role(element)));
+  }
+
+  /** Whether the visitor is asked before it is pressed. */
+  consequence(element: Element): Consequence | null {
+    return remembered(this.#consequences, element, () => consequenceOf(element, this));
   }
 
   /** What kind of container an element is, if any. */

@@ -1,10 +1,24 @@
 /** What an element is called: as a screen reader would say it, on one line. */
 
 import { accessibleName, type Sight } from "./accname";
-import { attributeOf, fieldValue, hasAttribute, nearest, shownText, styleOf, tagOf, viewOf } from "./dom";
+import {
+  allIn,
+  attributeOf,
+  fieldValue,
+  hasAttribute,
+  isMatch,
+  nearest,
+  parentElementOf,
+  rootOf,
+  shownText,
+  styleOf,
+  tagOf,
+  viewOf,
+} from "./dom";
 import { labelsOf } from "./labels";
 import { hasMark, holdsMarked, isMarked, isPrivate, MASK, namersOf, secretsNear, toldText } from "./private";
 import { isControl, roleOf } from "./roles";
+import { isHandle } from "./sliders";
 import { cut, fold } from "./text";
 
 const LONGEST = 120;
@@ -58,6 +72,10 @@ export function nameOf(element: Element, asked = AFRESH): string {
 }
 
 function wholeName(element: Element, role: string, asked: Asked): string {
+  const stead = insteadOf(element);
+  const given =
+    stead && (tagOf(stead) === "label" ? toldText(stead, asked) : wholeName(stead, asked.role(stead), asked));
+  if (given) return fold(given);
   const name = isNamedByAuthor(element, role)
     ? ""
     : accessibleName(element, new Shown(element, role, asked)) || nameOnceShown(element, role, asked);
@@ -69,6 +87,14 @@ function wholeName(element: Element, role: string, asked: Asked): string {
   // What is a button only by its listener has no role that is named by what it holds.
   if (!BY_CONTENT.has(role) && (role || !asked.isControl(element))) return "";
   return fold(holdsMarked(element) ? toldText(element, asked) : shownText(element));
+}
+
+/** What is named where jQuery UI's controls are not: the slider around a handle, the list that a selectmenu hides. */
+function insteadOf(element: Element): Element | null {
+  if (isHandle(element)) return parentElementOf(element);
+  if (!isMatch(element, ".ui-selectmenu-button")) return null;
+  const id = attributeOf(element, "id") ?? "";
+  return allIn(rootOf(element), "label").find((label) => attributeOf(label, "for") === id) ?? null;
 }
 
 /** Rows, captions and legends: they name others, and are called something themselves only where it is written. */

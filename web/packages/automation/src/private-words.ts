@@ -9,6 +9,8 @@ export const WORDS: readonly string[] = [
   "cvc", "cvv", "csc", "card number", "card num", "card no", "card code", "cc number", "cc num", "cc no", "cc cvc",
   "cc cvv", "cc csc", "cc exp", "security code", "otp", "totp", "one time code", "one time password",
   "one time passcode", "verification code", "sms code", "mfa code", "tan",
+  "seed phrase", "seed words", "recovery phrase", "recovery code", "recovery key", "backup code", "backup phrase",
+  "mnemonic", "mnemonic phrase", "wallet key", "security answer", "secret answer", "social security number",
   "passwort", "kennwort", "kartennummer", "karten nummer", "kartennr", "kreditkartennummer", "kartenprufnummer",
   "kartenpruefnummer", "prufnummer", "pruefnummer", "prufziffer", "pruefziffer", "kontrollziffer", "kontrollnummer",
   "sicherheitscode", "sicherheits code", "geheimzahl", "einmalcode", "einmal code", "einmalpasswort", "einmalkennwort",

@@ -23,12 +23,23 @@ import { MASK, Secrets } from "./secrets";
 export { MASK } from "./secrets";
 
 const MARK = "data-agent-private";
-const SECRET_KIND = /^(current-password|new-password|one-time-code|cc-.+)$/;
+/** Not `new-password`: many sites ask with it for no suggestions. A field for one is of that type, or is called so. */
+const SECRET_KIND = /^(current-password|one-time-code|cc-.+)$/;
 /** Buttons and boxes hold no secret, whatever they are called. */
 const OPEN = /^(button|submit|reset|image|checkbox|radio|hidden)$/;
 /** What is written beside a field is its name only where it is short. */
 const LONGEST_LABEL = 60;
 const MOST_WORDS = 6;
+const STAND_INS: Readonly<Record<string, string>> = {
+  "0": "o",
+  "3": "e",
+  "4": "a",
+  "5": "s",
+  "7": "t",
+  "8": "b",
+  "@": "a",
+  $: "s",
+};
 const LONG_WORD = 7;
 
 /** What is asked for again and again; a look at the page remembers it. */
@@ -100,8 +111,16 @@ function isSecretField(element: Element, { labels }: Asked): boolean {
 export function namesSecret(name: string): boolean {
   return remembered(named, name, () => {
     const folded = words(name);
-    return NAMED.test(folded) || SIGNED.test(folded);
+    return (
+      NAMED.test(folded) || SIGNED.test(folded) || inLetters(name).some((each) => NAMED.test(words(each)))
+    );
   });
+}
+
+/** The name with letters where something else stands in for them: `p4ssw0rd`. */
+function inLetters(name: string): string[] {
+  const letters = name.replace(/[034578@$]/g, (sign) => STAND_INS[sign] ?? sign);
+  return ["i", "l"].map((letter) => letters.replace(/[1!|]/g, letter));
 }
 
 /** Whether this, written beside a field, is the name of what is private. */

@@ -3,16 +3,20 @@
  * still what it was: a list that reuses its elements for other items must never lead to a wrong click.
  */
 
+import { sizeOf } from "./budget";
+import type { Consequence } from "./consequences";
 import { Coordinates, type Place } from "./coordinates";
 import { attributesOf } from "./dom";
 import { isAttached } from "./frames";
 import { Look } from "./look";
 import { isPrivate } from "./private";
-import { quoted, similarity } from "./text";
-import type { Coordinate, Found, Known } from "./types";
+import { isOn } from "./roles";
+import { cut, quoted, similarity } from "./text";
+import type { Asks, Coordinate, Found, Known } from "./types";
 import { isVisible } from "./visible";
 
 const MOST_CANDIDATES = 5;
+const LONGEST_NAME = 60;
 const LEAST_LIKE = 0.35;
 /** How much of what an item says may change by what was done to it before it counts as another item. */
 const SAME_ITEM = 0.5;
@@ -31,6 +35,29 @@ interface Identity extends Place {
   readonly name: string;
   readonly marks: string;
   readonly isPrivate: boolean;
+  readonly consequence: Consequence | null;
+  /** Whether it is on: checked, pressed, expanded. */
+  readonly isOn: boolean | null;
+}
+
+/** How far this tab has counted. A call that was decided before a reload must not lead to another control after it. */
+const LAST = "pollux-refs";
+
+function lastOfTab(): number {
+  try {
+    return Number(sessionStorage.getItem(LAST)) || 0;
+  } catch {
+    // Storage is blocked: then no conversation outlives the page either.
+    return 0;
+  }
+}
+
+function keepLast(last: number): void {
+  try {
+    sessionStorage.setItem(LAST, String(last));
+  } catch {
+    // As above.
+  }
 }
 
 export class Refs {
@@ -40,7 +67,7 @@ export class Refs {
   readonly #records = new Map<string, Record>();
   /** Items that a ref was followed into since the model last saw the page: what they say may have changed by that. */
   #entered = new WeakSet<Element>();
-  #last = 0;
+  #last = lastOfTab();
   #pass: { look: Look; coordinates: Coordinates } | undefined;
 
   constructor(page: Document, excludes?: (element: Element) => boolean) {
@@ -65,9 +92,21 @@ export class Refs {
     });
   }
 
+  /** Whether a switch of some kind was on when the model saw it; null where it is none. */
+  wasOn(ref: string): boolean | null {
+    return this.#records.get(ref)?.shown.isOn ?? null;
+  }
+
+  /** Whether the model, and so the server, was told that this has consequences. */
+  isAskedAbout(element: Element): boolean {
+    const record = this.#records.get(this.#refs.get(element) ?? "");
+    return Boolean(record?.shown.consequence);
+  }
+
   /** The model sees what it was told: from here on that is what refs mean. Once for every state that is sent. */
   shown(): void {
     this.#entered = new WeakSet();
+    keepLast(this.#last);
     for (const [ref, record] of this.#records) {
       if (record.element.deref()) record.shown = record.told;
       // Kept for a while, so that what is gone can be said to be gone.
@@ -136,6 +175,26 @@ export class Refs {
     });
   }
 
+  /** The controls about which the visitor may be asked, by name, as far as there is room for so many bytes. */
+  asks(most: number): Asks[] {
+    return this.#during((look) => {
+      const found: Asks[] = [];
+      let left = most;
+      for (const [ref, { element, told }] of this.#records) {
+        const there = element.deref();
+        if (!there || !(told.isPrivate || told.consequence) || !isAttached(there, this.#page)) continue;
+        const { role, consequence } = told;
+        const marks = consequence && {
+          consequential: consequence === "press" ? (true as const) : consequence,
+        };
+        const name = left > 0 ? cut(look.withoutSecrets(told.name), LONGEST_NAME) : "";
+        found.push({ ref, role, name, ...marks });
+        left -= sizeOf(name);
+      }
+      return found;
+    });
+  }
+
   /** Do something while the page stands still: what was looked at once is not looked at again. */
   during<T>(look: Look, act: () => T): T {
     const before = this.#pass;
@@ -171,6 +230,8 @@ export class Refs {
         name: look.name(element),
         marks,
         isPrivate: isPrivate(element, look),
+        consequence: look.isControl(element) ? look.consequence(element) : null,
+        isOn: isOn(element),
       };
     });
   }
@@ -200,8 +261,8 @@ export class Refs {
 }
 
 function known(ref: string, element: Element, identity: Identity): Known {
-  const { role, name, coordinate, isPrivate } = identity;
-  return { ref, element, role, name, coordinate, isPrivate };
+  const { role, name, coordinate, isPrivate, consequence } = identity;
+  return { ref, element, role, name, coordinate, isPrivate, consequence };
 }
 
 function endsIn(whole: Coordinate, last: Coordinate): boolean {
@@ -219,6 +280,8 @@ function differs(was: Identity, now: Identity, isEntered: boolean): string {
   // Whoever asked the visitor about what is private did not ask about this one.
   if (now.isPrivate && !was.isPrivate)
     return "is private now, and was not when it was shown: look at the page again";
+  if (now.consequence && !was.consequence)
+    return "has consequences now, and had none when it was shown: look at the page again";
   // Another item may have the same name. Only one that has no namesake, and that the model itself just changed, may say
   // something else than it did: how many of it there are, say.
   const mayChange = isEntered && was.isAlone && now.isAlone;

@@ -5,6 +5,8 @@ import type { View } from "./natives";
 
 const { defineProperty, getOwnPropertyDescriptor } = Object;
 
+const BODIES = ["arrayBuffer", "blob", "formData", "json", "text"] as const;
+
 /** What to call when a promise of the page's has an outcome. */
 type WhenOver = (promise: unknown, over: () => void) => void;
 
@@ -17,7 +19,11 @@ export function watchRequests(view: View, whenOver: WhenOver) {
   const end = () => {
     pending--;
   };
-  const stops = [watchFetch(view, whenOver, begin, end), watchXhr(view, begin, end)];
+  const stops = [
+    watchFetch(view, whenOver, begin, end),
+    ...BODIES.map((name) => watchBody(view, name, whenOver, begin, end)),
+    watchXhr(view, begin, end),
+  ];
   return {
     pending: () => pending,
     stop: () => {
@@ -35,6 +41,26 @@ function watchFetch(view: View, whenOver: WhenOver, begin: () => void, end: () =
     return answer;
   };
   return replaced(view, "fetch", original, watched);
+}
+
+/** `fetch` has its answer once the head of it is there: a page that reads the rest still waits. */
+function watchBody(
+  view: View,
+  name: (typeof BODIES)[number],
+  whenOver: WhenOver,
+  begin: () => void,
+  end: () => void,
+): () => void {
+  const prototype = view.Response?.prototype;
+  const original = prototype?.[name];
+  if (!original) return () => {};
+  const watched = function (this: Response) {
+    const body = original.apply(this);
+    begin();
+    whenOver(body, end);
+    return body;
+  };
+  return replaced(prototype, name, original, watched);
 }
 
 function watchXhr(view: View, begin: () => void, end: () => void): () => void {

@@ -19,6 +19,7 @@ import {
 import { parentOf } from "./frames";
 import { controlOf } from "./labels";
 import { listensToClicks } from "./listeners";
+import { isHandle } from "./sliders";
 
 const CONTROLS = new Set(
   (
@@ -89,6 +90,22 @@ export function standsFor(label: Element): Element | null {
   return isShown(control) ? null : control;
 }
 
+/** Whether a control that a press turns on and off is on: checked, pressed, expanded; null where it is none of these. */
+export function isOn(element: Element): boolean | null {
+  const control = standsFor(element) ?? element;
+  const input = control as HTMLInputElement;
+  if (tagOf(control) === "input") return /^(checkbox|radio)$/.test(input.type) ? input.checked : null;
+  if (tagOf(control) === "summary") {
+    const details = parentElementOf(control);
+    return details && tagOf(details) === "details" ? hasAttribute(details, "open") : null;
+  }
+  for (const name of ["aria-checked", "aria-pressed", "aria-expanded"]) {
+    const said = attributeOf(control, name);
+    if (said === "true" || said === "false") return said === "true";
+  }
+  return null;
+}
+
 /** The outermost element that can be written into, where this is one. */
 export function isEditable(element: Element): boolean {
   if (!isInEditable(element)) return false;
@@ -136,6 +153,7 @@ function explicitRole(element: Element): string {
 }
 
 function implicitRole(element: Element): string {
+  if (isHandle(element)) return "slider";
   switch (tagOf(element)) {
     case "input":
       return inputRole(element as HTMLInputElement);

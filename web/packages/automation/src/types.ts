@@ -1,5 +1,7 @@
 /** What the parts of the automation say to one another, and to whoever uses it. */
 
+import type { Consequence } from "./consequences";
+
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** Where a control stands: the keys of the containers it lies in, then what it is called. */
@@ -15,12 +17,23 @@ export interface Known {
   readonly coordinate: Coordinate;
   /** A password, a card's number, a one-time code, or what the page marked as private. */
   readonly isPrivate: boolean;
+  /** Whether the visitor is asked before it is pressed, or before Enter is pressed in it. */
+  readonly consequence: Consequence | null;
 }
 
 /** A reference that leads to the control that was shown, or the reason why it does not and what was perhaps meant. */
 export type Found =
   | { readonly ok: true; readonly known: Known }
   | { readonly ok: false; readonly reason: string; readonly candidates: readonly Known[] };
+
+/** A control about which the visitor may be asked. */
+export interface Asks {
+  readonly ref: string;
+  readonly role: string;
+  readonly name: string;
+  /** True where a press has consequences, `enter` where the key sends the form that has them. */
+  readonly consequential?: true | "enter";
+}
 
 /** What the page shows, compact and bounded. Goes to the server as `pageState`. */
 export interface PageState {
@@ -30,6 +43,8 @@ export interface PageState {
   readonly outline: readonly string[];
   /** The controls that the server must ask about before they are filled in. */
   readonly private: readonly { readonly ref: string; readonly private: true }[];
+  /** What controls are called about which the server may have to ask, and which of them have consequences. */
+  readonly asks?: readonly Asks[];
   /** What cannot be seen from here, and why: frames of other origins, closed roots, canvases. */
   readonly unreachable?: readonly string[];
   /** Of a page that tells of itself (`window.__jay.automation`). */

@@ -84,12 +84,12 @@ class Talk implements Conversation {
       return;
     }
     const { cleared } = this;
-    await this.leaveOff();
+    // Where nothing is under way it is said in this very moment: who asks at once whether it is, is told so.
+    if (this.driving || this.stopping || this.rounds.step.kind === "asking") await this.leaveOff();
     if (cleared !== this.cleared) return;
-    await this.drive(async (signal) => {
-      this.parts.transcript.say("user", message);
-      await this.ask(message, signal);
-    });
+    this.parts.transcript.say("user", message);
+    this.parts.transcript.begin();
+    await this.drive((signal) => this.ask(message, signal));
   }
 
   async retry(): Promise<void> {

@@ -33,5 +33,5 @@ export function leftOutFor(leftOut: LeftOut | undefined): string {
   // An older server does not tell, and what comes over the wire may be anything.
   if (!Array.isArray(leftOut?.tools) || leftOut.tools.length === 0) return "";
   const named = leftOut.tools.map((tool) => `${tool?.name}: ${tool?.why}`).join("; ");
-  return `the agent does not hear of ${leftOut.count} of this page's tools. ${named}`;
+  return `the agent does not hear of ${leftOut.count} of this page's tools as they are. ${named}`;
 }

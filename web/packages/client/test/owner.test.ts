@@ -87,7 +87,7 @@ test("who builds the page is told once which of its tools the agent does not hea
   const server = fakeServer({ ...wants(callFor("act_1")), leftOut }, { ...says("Done."), leftOut });
   await (await loaded(server.fetch)).send("go");
   expect(warned).toEqual([
-    "pollux: the agent does not hear of 2 of this page's tools. look: its description is not text",
+    "pollux: the agent does not hear of 2 of this page's tools as they are. look: its description is not text",
   ]);
 });
 

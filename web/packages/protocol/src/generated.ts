@@ -209,6 +209,7 @@ export interface Protocol {
   OutcomeView?: OutcomeView;
   PendingCall?: PendingCall;
   PendingPage?: PendingPage;
+  PendingTool?: PendingTool;
   PendingView?: PendingView;
   ProgramView?: ProgramView;
   Question?: Question;
@@ -223,6 +224,7 @@ export interface Protocol {
   RunRowView?: RunRowView;
   RunView?: RunView;
   RunbookItem?: RunbookItem;
+  RunbookModels?: RunbookModels;
   RunbookPage?: RunbookPage;
   RunbookQuestion?: RunbookQuestion;
   RunbookRunItem?: RunbookRunItem;
@@ -243,6 +245,7 @@ export interface Protocol {
   ThreadAnswer?: ThreadAnswer;
   ThreadPage?: ThreadPage;
   ThreadView?: ThreadView;
+  TokenUsage?: TokenUsage;
   ToolApprovalAnswer?: ToolApprovalAnswer;
   ToolApprovalBody?: ToolApprovalBody;
   ToolCalls?: ToolCalls;
@@ -317,7 +320,9 @@ export interface RunView {
   profile: string;
   model: string;
   createdAt: string;
+  updatedAt: string;
   cost: number | null;
+  endedAt: string | null;
   errorCode: string | null;
   connectUrl: string | null;
 }
@@ -452,6 +457,7 @@ export interface Question {
   expiresIn: number;
   subjects: string[];
   scopes: ("always" | "document" | "session")[];
+  onPage?: boolean;
 }
 /**
  * Something that a tool shows while it works. It is not kept: what counts is in the result.
@@ -552,6 +558,9 @@ export interface CallFacts {
   rendered_from: string[];
   placed_by: string[];
   capabilities: string[];
+  accepted: never[][] | null;
+  made_from: never[][];
+  places: string[];
 }
 /**
  * The answer to one call, as the model sees it.
@@ -651,6 +660,9 @@ export interface Page {
   told: string;
   tools: ToolSpec[];
   private: string[];
+  consequential: string[];
+  sending: string[];
+  names: never[][];
 }
 /**
  * What model and policy may know of a tool.
@@ -1207,7 +1219,7 @@ export interface AcpAgentView {
   };
 }
 /**
- * How an agent block is getting on.
+ * How an agent block is getting on. `pendingToolCall` is what waits for a person's leave.
  */
 export interface AgentProgress {
   status:
@@ -1221,6 +1233,8 @@ export interface AgentProgress {
     | "streaming"
     | "timedOut"
     | "waiting";
+  tokenUsage: TokenUsage | null;
+  pendingToolCall: PendingTool | null;
   inputTokens: number | null;
   outputTokens: number | null;
 }
@@ -1267,10 +1281,13 @@ export interface AttachmentView {
   mimeType: string;
   size: number | null;
 }
+/**
+ * How far the chain goes. It is one for all users: for anybody but the operator of the server both are null.
+ */
 export interface AuditHead {
   ok: true;
-  head: string;
-  entries: number;
+  head: string | null;
+  entries: number | null;
 }
 /**
  * How far the chain goes. It is one for all users: for anybody but the operator of the server both are null.
@@ -1309,11 +1326,14 @@ export interface AuditView {
   previous: string;
   hash: string;
 }
+/**
+ * `entries` and `head` are for the operator of the server; for others both are null.
+ */
 export interface AuditVerified {
   ok: true;
   valid: boolean;
-  entries: number;
-  head: string;
+  entries: number | null;
+  head: string | null;
   problems: string[];
 }
 /**
@@ -1549,6 +1569,7 @@ export interface HealthView {
   store: StoreHealth;
   model: string;
   provider: string;
+  missingKey: string;
   profiles: string[];
   pending: number;
   unknown: number;
@@ -1582,11 +1603,12 @@ export interface MessagePage {
   next: string | null;
 }
 /**
- * A message by its number. A `notice` is for people alone; models never read it.
+ * A message by its number. A `notice` is the assistant's own request for approval: models never read it.
  */
 export interface MessageView {
   number: number;
   kind: "assistant" | "notice" | "tool" | "user";
+  role: "assistant" | "tool" | "user";
   text: string;
   calls: CallView[];
   results: ResultView[];
@@ -1732,6 +1754,13 @@ export interface RunbookItem {
   error: string;
 }
 /**
+ * The models that the settings' service offers, by the names that blocks take. Empty where it tells none.
+ */
+export interface RunbookModels {
+  ok: true;
+  items: string[];
+}
+/**
  * Documents by path; `next` leads to those after them.
  */
 export interface RunbookPage {
@@ -1756,6 +1785,7 @@ export interface RunbookQuestion {
   argsHash: string;
   expiresAt: string;
   subjects: string[];
+  scopes: ("always" | "document" | "session")[];
 }
 /**
  * A run in a list. `path` is the document's, as the list of documents tells it.

@@ -5,6 +5,7 @@ import {
   type ChatState,
   type Conversation,
   type Decision,
+  type Json,
   LONGEST_MESSAGE,
 } from "@pollux/client";
 import type { Question } from "@pollux/protocol";
@@ -16,10 +17,17 @@ import { type Strings, stringsFor, worded } from "./strings";
 import css from "./style.css";
 import { Chat } from "./view/chat";
 
+export interface Act {
+  readonly name: string;
+  readonly args: { readonly [name: string]: Json };
+}
+
 /** What a chat talks through, and how it finds the controls that are talked about. */
 export interface Wiring {
   readonly conversation: Conversation;
   readonly locate?: (ref: string) => Element | null;
+  /** The control that a call of the page's acts upon, and what it is called. */
+  readonly control?: (call: Act) => { readonly name: string; readonly element: Element } | null;
   /** The visitor is about to say something. */
   readonly prepare?: () => void;
 }
@@ -68,6 +76,8 @@ export class PolluxChat extends HTMLElement {
   #isLifted = false;
   #isTold = true;
   #frame = 0;
+  /** Those who wait to say something until nothing is under way. True: it is their turn to look. */
+  #waiting: ((mayLook: boolean) => void)[] = [];
 
   constructor() {
     super();
@@ -142,9 +152,12 @@ export class PolluxChat extends HTMLElement {
     return this.#isExpanded;
   }
 
-  /** Say what is written, or `text`. Nothing happens while there is nothing to say or something under way. */
+  /** Say what is written, or `text`, which waits while something is under way, until that is stopped. */
   async sendMessage(text = this.#draft): Promise<void> {
-    if (!this.#wiring || !this.#canSend(text)) return;
+    if (text.trim() === "") return;
+    while (this.#isBusy)
+      if (text === this.#draft || !(await new Promise<boolean>((look) => this.#waiting.push(look)))) return;
+    if (!this.#wiring) return;
     // What is too long is not sent: it stays, to be said in parts.
     if (text === this.#draft && [...text].length <= LONGEST_MESSAGE) this.#draft = "";
     const sent = this.#wiring.conversation.send(text.trim());
@@ -179,6 +192,7 @@ export class PolluxChat extends HTMLElement {
   }
 
   async stop(): Promise<void> {
+    this.#callUp(false);
     await this.#wiring?.conversation.stop();
   }
 
@@ -187,6 +201,7 @@ export class PolluxChat extends HTMLElement {
   }
 
   clear(): void {
+    this.#callUp(false);
     this.#wiring?.conversation.clear();
   }
 
@@ -216,6 +231,7 @@ export class PolluxChat extends HTMLElement {
   }
 
   disconnectedCallback(): void {
+    this.#callUp(false);
     window.removeEventListener("pageshow", this.#shownAgain);
     this.#stage.close();
     this.#unsubscribe?.();
@@ -241,6 +257,7 @@ export class PolluxChat extends HTMLElement {
   #reconnect(): void {
     const wiring = connect?.(this) ?? null;
     if (wiring?.conversation === this.#wiring?.conversation) return;
+    this.#callUp(false);
     this.#unsubscribe?.();
     this.#wiring = null;
     // Nor what the other person was about to say.
@@ -275,6 +292,11 @@ export class PolluxChat extends HTMLElement {
 
   get #isBusy(): boolean {
     return this.#chat.isLoading || this.#chat.approvals.length > 0;
+  }
+
+  /** What a question of the page's is about, as the page is now. */
+  #controlOf({ tool, args }: Question): ReturnType<NonNullable<Wiring["control"]>> {
+    return this.#wiring?.control?.({ name: tool, args: args as Act["args"] }) ?? null;
   }
 
   #canSend(text: string): boolean {
@@ -315,12 +337,26 @@ export class PolluxChat extends HTMLElement {
     const step = chat.activity.findLast(
       ({ status, isOnPage, ref }) => status === "running" && isOnPage && ref,
     );
-    this.#highlight.point((step?.ref && this.#wiring?.locate?.(step.ref)) || null);
+    const asked = chat.approvals.find(({ onPage }) => onPage);
+    const control = (asked && this.#controlOf(asked)?.element) ?? null;
+    const isNew = this.#highlight.point((step?.ref && this.#wiring?.locate?.(step.ref)) || control);
+    // What is asked about is seen, and lies under the question, not over it.
+    if (isNew && control) {
+      control.scrollIntoView({ block: "nearest", behavior: "instant" });
+      this.#stage.raise();
+    }
     // A question that nobody sees would only expire.
     if (chat.approvals.length > before.approvals.length && this.#isFloating) this.#isOpen = true;
     if (chat.approvals.length === 0) this.#isLifted = false;
+    // What has just ended is not quite over yet.
+    if (this.#waiting.length > 0) window.setTimeout(() => this.#isBusy || this.#callUp(true));
     if (this.#stage.isBlocked && !this.#stage.isAway) this.#stage.follow();
     this.#changed();
+  }
+
+  /** Let those who wait to say something look, or leave it. The first of them makes it busy again. */
+  #callUp(mayLook: boolean): void {
+    for (const look of this.#waiting.splice(0)) look(mayLook);
   }
 
   /** Tell whoever listens once for all that changes now, and draw with the next picture. */
@@ -368,6 +404,7 @@ export class PolluxChat extends HTMLElement {
         onExpand={() => this.toggleExpand()}
         onOpen={() => this.open()}
         onClose={() => this.close()}
+        nameOf={(question) => this.#controlOf(question)?.name ?? ""}
         onAnswer={this.#answered}
         onRaise={this.#raise}
       />,

@@ -17,15 +17,16 @@ export class Highlight {
     root.appendChild(this.#frame);
   }
 
-  /** Frame this element; null when nothing is being used any more. */
-  point(target: Element | null): void {
-    if (target === this.#target && !this.#hiding) return;
+  /** Frame this element; null when nothing is being used any more. Whether a frame is there that was not before. */
+  point(target: Element | null): boolean {
+    if (target === this.#target && !this.#hiding) return false;
     clearTimeout(this.#hiding);
     this.#hiding = 0;
     if (target) this.#show(target);
     else if (this.#target) {
       this.#hiding = window.setTimeout(() => this.hide(), this.#since + SEEN_MS - performance.now());
     }
+    return target !== null;
   }
 
   hide(): void {

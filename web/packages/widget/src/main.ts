@@ -3,7 +3,7 @@
 import { recordedListeners, recordListeners } from "@pollux/automation";
 import { isUnderWay } from "@pollux/client";
 import { arrival } from "./arrival";
-import { define, PolluxChat, type Wiring } from "./element";
+import { type Act, define, PolluxChat, type Wiring } from "./element";
 import { late } from "./late";
 import { pagePort } from "./page-port";
 import { Person } from "./person";
@@ -39,13 +39,11 @@ function start(tag: Tag): void {
     const userToken = chat.dataset.userToken ?? tag.script?.dataset.userToken ?? "";
     const conversation = talks.of(chat, profile, userToken);
     // Whoever goes to write will want it in a moment. If it cannot be had, sending tries again.
-    return { conversation, locate, prepare: () => void automation().catch(() => {}) };
+    return { conversation, locate, control, prepare: () => void automation().catch(() => {}) };
   };
 
-  const locate = (ref: string): Element | null => {
-    const found = automation.there?.refs.find(ref);
-    return found?.ok ? found.known.element : null;
-  };
+  const control = (call: Act) => automation.there?.controlOf(call) ?? null;
+  const locate = (ref: string): Element | null => control({ name: "", args: { ref } })?.element ?? null;
 
   define(connect);
   putInto(tag);

@@ -29,10 +29,7 @@ export function pagePort(load: Late, window: Window, person: Person, arrived: Pr
       await Promise.all([arrived, leaving]);
       return (await load()).tools();
     },
-    subject: ({ args }) => {
-      const found = typeof args.ref === "string" ? load.there?.refs.find(args.ref) : undefined;
-      return found?.ok ? found.known.name : undefined;
-    },
+    subject: (call) => load.there?.controlOf(call as Parameters<Automation["controlOf"]>[0])?.name,
     execute: async (call, signal) => {
       await arrived;
       window.addEventListener("beforeunload", left);

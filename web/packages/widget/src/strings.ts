@@ -40,6 +40,13 @@ const english = {
   table: "Table",
   image: "image",
   question: "May this be done?",
+  do_click: "Press {}",
+  do_fill: "Fill in {}",
+  do_select: "Choose in {}",
+  do_press: "Press a key in {}",
+  do_toggle: "Switch {}",
+  about: "for {}",
+  details: "What would be done",
   reason: "Why you are asked",
   name: "Name",
   value: "Value",
@@ -101,6 +108,13 @@ const german: Words = {
   table: "Tabelle",
   image: "Bild",
   question: "Darf das geschehen?",
+  do_click: "{} drücken",
+  do_fill: "{} ausfüllen",
+  do_select: "In {} wählen",
+  do_press: "Eine Taste in {} drücken",
+  do_toggle: "{} umschalten",
+  about: "für {}",
+  details: "Was geschehen würde",
   reason: "Warum du gefragt wirst",
   name: "Name",
   value: "Wert",
@@ -145,6 +159,13 @@ export function worded({ codes }: Strings, code: string | undefined, said: strin
 export function stepIn(strings: Strings, { tool, subject, text }: Activity): string {
   const known = subject ? strings[`did_${tool}` as keyof Words] : undefined;
   return known && subject ? filled(known, `“${subject}”`) : text || tool;
+}
+
+/** What a tool of the page's would do to a control, in words: `click`, `click-buy` and `trigger-interaction` press it. */
+export function doneTo(control: string, tool: string, strings: Strings): string {
+  const verb = tool === "trigger-interaction" ? "click" : (tool.split("-")[0] ?? "");
+  const known = strings[`do_${verb}` as keyof Words];
+  return known ? filled(known, `“${control}”`) : `${tool}: “${control}”`;
 }
 
 /** A text with its gap filled in. */

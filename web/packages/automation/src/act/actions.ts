@@ -1,9 +1,11 @@
 /** What can be done to a page, one function for each. They say what they did, and how to see whether it came true. */
 
 import { activeIn, attributeOf, bodyOf, isConnected, nearest, ownerOf, tagOf } from "../dom";
+import { parentOf } from "../frames";
+import { Look } from "../look";
 import { isPrivate, knownSecrets } from "../private";
 import type { Refs } from "../refs";
-import { standsFor } from "../roles";
+import { isOn, roleOf, standsFor } from "../roles";
 import { isOfPages } from "../settle";
 import type { Json, Known } from "../types";
 import { isOwn } from "../visible";
@@ -56,6 +58,8 @@ async function click({ refs }: Page, args: Args, signal?: AbortSignal): Promise<
   const { element } = known;
   const control = standsFor(element) ?? element;
   mustBeClickable(control, element);
+  mustBeAskedToPress(element, known);
+  mustBeAsShown(refs, ref, element);
   moveTo(aim);
   // A page that answers to the pointer may have put something else there.
   const still = resolve(refs, ref);
@@ -99,6 +103,9 @@ async function pressKey({ document, refs }: Page, args: Args, signal?: AbortSign
   const named =
     args.ref === undefined || args.ref === null ? null : await focusedBy(refs, textArg(args, "ref"), signal);
   const target = named?.target ?? whereKeysGo(document);
+  // Of a key without a ref the server asks wherever the page has told of consequences.
+  if (/^(Enter| )$/.test(key.key) && (named || !refs.isAskedAbout(target)))
+    mustBeAskedToPress(target, named?.known ?? null, key.key);
   if (changesValue(target, key)) mustBeAskedAbout(target, named?.known ?? null);
   const did = `pressed ${textArg(args, "key")}${target === bodyOf(document) ? "" : ` in ${described(target)}`}`;
   press(ownerOf(target), key);
@@ -130,6 +137,31 @@ function mustBeStill(refs: Refs, ref: string): void {
 function mustBeAskedAbout(field: Element, known: Known | null): void {
   if (isPrivate(field) && !known?.isPrivate)
     throw new Refusal("that leads into a private field. Name the field itself, so that the visitor is asked");
+}
+
+/** The same of what has consequences: the button around a picture, or the form that Enter would send. */
+function mustBeAskedToPress(element: Element, known: Known | null, key = "click"): void {
+  if (known?.consequence) return;
+  const look = new Look(ownerOf(element));
+  for (let at: Element | null = element; at; at = parentOf(at)) {
+    const consequence = look.isControl(at) ? look.consequence(at) : null;
+    if (consequence === "press" || (consequence === "enter" && at === element && key === "Enter"))
+      throw new Refusal(
+        `that would press ${described(at)}, which has consequences. Name it, so that the visitor is asked`,
+      );
+    if (look.isControl(at) && consequence === null && at !== element) return;
+  }
+}
+
+/** Somebody else switched it meanwhile: a press would only undo that. */
+function mustBeAsShown(refs: Refs, ref: string, element: Element): void {
+  const [was, now] = [refs.wasOn(ref), isOn(element)];
+  if (was === null || now === null || was === now) return;
+  const role = roleOf(element);
+  const word = role === "checkbox" || role === "switch" || role === "radio" ? "on" : "pressed or open";
+  throw new Refusal(
+    `it is ${now ? "" : "no longer "}${word} now, and was ${was ? "" : "not "}when you saw it: a press would undo what was done meanwhile. Look again`,
+  );
 }
 
 function mustBeClickable(control: Element, element: Element): void {

@@ -1,9 +1,10 @@
 /** Where to click: a point of the element that a pointer would really reach, and what it would reach there. */
 
-import { ownerOf, rectsOf, scrollIntoView, styleOf, viewOf } from "../dom";
+import { ownerOf, rectsOf, scrollIntoView, styleOf, tagOf, viewOf } from "../dom";
 import { contains, frameOf } from "../frames";
+import { labelsOf } from "../labels";
 import { outwards } from "../places";
-import { isPartOf, topAt } from "../visible";
+import { isPartOf, isVisible, topAt } from "../visible";
 import { described, Refusal } from "./refusal";
 
 export interface Aim {
@@ -45,6 +46,14 @@ export function aimAt(element: Element): Aim {
       ? `it is covered by ${described(cover)}. Deal with that first`
       : "it cannot be brought into view. Scroll to it, or open what it lies in",
   );
+}
+
+/** A box that is too small to be hit has its label drawn in its place. */
+export function stoodForBy(element: Element): Element {
+  const isBox = tagOf(element) === "input" && /^(checkbox|radio)$/.test((element as HTMLInputElement).type);
+  const isTiny = [...rectsOf(element)].every(({ width, height }) => width <= 2 || height <= 2);
+  const label = isBox && isTiny && !hitOf(element) ? labelsOf(element).find(isVisible) : undefined;
+  return label ?? element;
 }
 
 function hitOf(element: Element): Aim | null {

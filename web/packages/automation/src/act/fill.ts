@@ -5,7 +5,8 @@ import { contentOf } from "../frames";
 import { controlOf, labelsOf } from "../labels";
 import { natives } from "../natives";
 import { roleOf, standsFor } from "../roles";
-import { aimAt } from "./aim";
+import { scaleOf } from "../sliders";
+import { aimAt, stoodForBy } from "./aim";
 import { chooseIn } from "./choose";
 import { emitChange, emitInput } from "./events";
 import { focusOn } from "./focus";
@@ -28,6 +29,7 @@ import { fitting } from "./values";
 /** Says what is wrong with the field as it is now; null where it holds what it was given. */
 export type Check = () => string | null;
 
+const MOST_STEPS = 1_000;
 const YES = /^(true|on|yes|checked|1)$/i;
 const NO = /^(false|off|no|unchecked|0|)$/i;
 const CHECKABLE = new Set(["checkbox", "switch", "radio", "menuitemcheckbox", "menuitemradio"]);
@@ -67,6 +69,7 @@ export async function fill(
   if (isTyped(field)) return type(field, value, mustBeStill);
   if (tagOf(field) === "input") return set(input, fitting(input, value), mustBeStill);
   if (roleOf(field) === "combobox") return await chooseIn(field, [value], mustBeStill, signal);
+  if (roleOf(field) === "slider" && scaleOf(field)) return slide(field, value, mustBeStill);
   throw new Refusal("it cannot be filled in. Click on it, or press keys on it (arrows for sliders)");
 }
 
@@ -112,7 +115,7 @@ function check(field: Element, value: string, mustBeStill: () => void): Check {
 
 function toggle(field: Element, mustBeStill: () => void): void {
   const label = labelsOf(field).find((each) => standsFor(each) === field);
-  const aim = aimAt(label ?? field);
+  const aim = aimAt(label ?? stoodForBy(field));
   moveTo(aim);
   clickAt(aim, 1, mustBeStill);
 }
@@ -127,6 +130,27 @@ function set(input: HTMLInputElement, value: string, mustBeStill: () => void): C
     emitChange(input);
   }
   return () => held(natives().value(input), value);
+}
+
+/** By its keys, as somebody without a mouse moves it: as near as its steps come. */
+function slide(handle: Element, value: string, mustBeStill: () => void): Check {
+  const [wanted, scale] = [Number(value), scaleOf(handle)];
+  if (!scale || value.trim() === "" || Number.isNaN(wanted) || wanted < scale.least || wanted > scale.most)
+    throw new Refusal(
+      `it takes a number from ${scale?.least} to ${scale?.most}, found "${value.slice(0, 40)}"`,
+    );
+  if (!focusOn(handle)) throw new Refusal("it does not take the focus");
+  mustBeStill();
+  const now = (): number => scaleOf(handle)?.value ?? wanted;
+  for (let presses = 0; presses < MOST_STEPS && now() !== wanted; presses++) {
+    const before = now();
+    const key = keyOf(before < wanted ? "ArrowRight" : "ArrowLeft");
+    emitKey(handle, "keydown", key);
+    emitKey(handle, "keyup", key);
+    // It does not move, or its steps lead past what is wanted.
+    if (now() === before || before < wanted !== now() < wanted) break;
+  }
+  return () => (now() === wanted ? null : `it stands at ${now()}`);
 }
 
 /** All at once; key by key where the page has its own way with keys, as fields with a mask do. */

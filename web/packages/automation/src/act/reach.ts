@@ -6,7 +6,7 @@ import type { Refs } from "../refs";
 import { drawn, untilFirst } from "../settle";
 import type { Known } from "../types";
 import { isDisabled, isOwn, isVisible } from "../visible";
-import { type Aim, aimAt, bringIntoView } from "./aim";
+import { type Aim, aimAt, bringIntoView, stoodForBy } from "./aim";
 import { viewOf } from "./events";
 import { isShownByHover } from "./hover";
 import { described, Refusal, unlessStopped } from "./refusal";
@@ -44,7 +44,7 @@ export async function reached(
 
 /** At what only the pointer would bring up, the aim is where it would come up. */
 export function aimOf(element: Element): Aim {
-  if (isVisible(element)) return aimAt(element);
+  if (isVisible(element)) return aimAt(stoodForBy(element));
   for (let at = parentOf(element); at; at = parentOf(at)) {
     if (!isVisible(at)) continue;
     const { x, y } = aimAt(at);

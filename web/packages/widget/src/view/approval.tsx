@@ -7,7 +7,7 @@ import type { Decision, Json } from "@pollux/client";
 import type { Question } from "@pollux/protocol";
 import { Component, createRef, type VNode } from "preact";
 import { exact, remaining, rows, visible } from "../exact";
-import { filled, type Strings } from "../strings";
+import { doneTo, filled, type Strings } from "../strings";
 import { Icon } from "./icons";
 import { Press, type Pressed } from "./press";
 import { Scroll } from "./scroll";
@@ -22,6 +22,8 @@ const MOST_RAISES = 5;
 interface Props {
   readonly question: Question;
   readonly strings: Strings;
+  /** What the page calls the control that it is about, where it is about one. */
+  readonly control: string;
   /** Settles when the answer is taken, or could not be. */
   readonly onAnswer: (question: Question, decision: Decision) => Promise<void>;
   /** Show it above what covers it. */
@@ -61,7 +63,7 @@ export class Approval extends Component<Props, State> {
     const card = this.#card.current;
     const button = card?.querySelector(".approve");
     if (card && button) {
-      const texts = [...card.querySelectorAll(".preview, .arguments > .scroll, .reason")];
+      const texts = [...card.querySelectorAll(".about, .preview, .arguments > .scroll, .reason")];
       this.#watch = new Watch(button, texts, this.#sees);
     }
     this.#clock = window.setInterval(() => this.setState({ left: timeLeft(this.props.question) }), 1000);
@@ -73,12 +75,14 @@ export class Approval extends Component<Props, State> {
     clearInterval(this.#clock);
   }
 
-  override render({ question, strings }: Props, state: State): VNode {
+  override render({ question, strings, control }: Props, state: State): VNode {
     const { isArmed, isCovered, isTooSoon, isAnswered, left } = state;
     const isOver = isAnswered || left <= 0;
     const args = argumentsOf(question);
     const isReady = !isOver && isArmed && args !== null;
     const title = `question-${question.id}`;
+    const [about, preview] = [aboutOf(question, control, strings), visible(String(question.preview ?? ""))];
+    const shown = question.onPage && args ? withoutReferences(args) : args;
     const said = isAnswered
       ? strings.sending
       : left <= 0
@@ -101,19 +105,26 @@ export class Approval extends Component<Props, State> {
             </button>
           )}
         </div>
-        <p class="preview" dir="auto">
-          {visible(String(question.preview || question.tool))}
+        <p class="about" dir="auto">
+          {about}
         </p>
-        {args ? (
-          <Arguments args={args} tool={question.tool} strings={strings} />
-        ) : (
-          <p class="reason">{strings.unreadable}</p>
-        )}
-        {question.reason && (
-          <p class="reason" dir="auto">
-            {strings.reason}: {visible(String(question.reason))}
-          </p>
-        )}
+        <Scroll label={strings.details}>
+          {preview && !preview.startsWith(about) && !(control && question.onPage) && (
+            <p class="preview" dir="auto">
+              {preview}
+            </p>
+          )}
+          {shown ? (
+            <Arguments args={shown} question={question} strings={strings} />
+          ) : (
+            <p class="reason">{strings.unreadable}</p>
+          )}
+          {question.reason && (
+            <p class="reason" dir="auto">
+              {strings.reason}: {visible(String(question.reason))}
+            </p>
+          )}
+        </Scroll>
         <p class="time" role="timer" aria-live="off">
           {said}
         </p>
@@ -184,9 +195,14 @@ export class Approval extends Component<Props, State> {
   }
 }
 
-function Arguments(props: { args: { [name: string]: Json }; tool: string; strings: Strings }): VNode {
-  const { args, tool, strings } = props;
-  if (Object.keys(args).length === 0) return <p class="reason">{strings.noArguments}</p>;
+function Arguments(props: {
+  args: { [name: string]: Json };
+  question: Question;
+  strings: Strings;
+}): VNode | null {
+  const { args, question, strings } = props;
+  if (Object.keys(args).length === 0)
+    return question.onPage ? null : <p class="reason">{strings.noArguments}</p>;
   return (
     <div class="arguments">
       <Scroll label={strings.table}>
@@ -207,16 +223,34 @@ function Arguments(props: { args: { [name: string]: Json }; tool: string; string
           </tbody>
         </table>
       </Scroll>
-      <details>
-        <summary>{strings.exact}</summary>
-        <Scroll label={strings.exact}>
-          <pre dir="ltr">
-            {visible(tool)} {exact(args)}
-          </pre>
-        </Scroll>
-      </details>
+      {!question.onPage && (
+        <details>
+          <summary>{strings.exact}</summary>
+          <Scroll label={strings.exact}>
+            <pre dir="ltr">
+              {visible(question.tool)} {exact(args)}
+            </pre>
+          </Scroll>
+        </details>
+      )}
     </div>
   );
+}
+
+/** What is asked about, in a line that is always in view: the tool, and whom or what it would reach. */
+function aboutOf({ tool, subjects, onPage, preview }: Question, control: string, strings: Strings): string {
+  // Of the page's own controls the visitor knows the words that stand there, not what a tool calls them.
+  if (onPage && control) return visible(doneTo(control, tool, strings));
+  if (onPage && preview) return visible(String(preview));
+  const whom = Array.isArray(subjects) ? subjects.join(", ") : "";
+  return visible(whom ? `${tool} ${filled(strings.about, whom)}` : String(tool));
+}
+
+/** By these a call says which control it is about: the control's own words stand for them. */
+const REFERENCES = new Set(["ref", "coordinate", "refName"]);
+
+function withoutReferences(args: { [name: string]: Json }): { [name: string]: Json } {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !REFERENCES.has(name)));
 }
 
 /** Milliseconds. A question that does not say when it ends has ended. */

@@ -27,6 +27,8 @@ export interface ChatProps {
   readonly onExpand: () => void;
   readonly onOpen: () => void;
   readonly onClose: () => void;
+  /** What the page calls the control that a question is about; empty where that is not known. */
+  readonly nameOf: (question: Question) => string;
   readonly onAnswer: (question: Question, decision: Decision) => Promise<void>;
   /** Show it above what covers it: by itself, or because somebody wants it. */
   readonly onRaise: (isWanted: boolean) => void;
@@ -71,6 +73,7 @@ function Panel(props: ChatProps): VNode {
               key={question.id}
               question={question}
               strings={strings}
+              control={question.onPage ? props.nameOf(question) : ""}
               onAnswer={props.onAnswer}
               onRaise={props.onRaise}
             />

@@ -81,9 +81,11 @@ export class Watch {
 function hitsOf(element: Element): (Element | null)[] {
   const { left, top, width, height } = element.getBoundingClientRect();
   const root = element.getRootNode() as Document | ShadowRoot;
-  const frames = [".approvals", ".panel"].map((name) => element.closest(name)?.getBoundingClientRect());
+  const frames = [".approval > .scroll", ".approvals", ".panel"].flatMap(
+    (name) => element.closest(name)?.getBoundingClientRect() ?? [],
+  );
   const isIn = (x: number, y: number) =>
-    frames.every((frame) => frame && x > frame.left && x < frame.right && y > frame.top && y < frame.bottom);
+    frames.every((frame) => x > frame.left && x < frame.right && y > frame.top && y < frame.bottom);
   return [0.1, 0.5, 0.9].flatMap((across) =>
     [0.2, 0.5, 0.8].map((down) => {
       const [x, y] = [left + width * across, top + height * down];
