@@ -28,9 +28,10 @@ from pollux.asgi.listening import is_loopback, listening
 from pollux.asgi.openapi import document_of
 from pollux.asgi.visits import Visits
 from pollux.bootstrap import seal_keys
-from pollux.config import Settings, load_project
+from pollux.config import ConfigError, Settings, load_project, missing_key
 from pollux.core.frozen import frozen
 from pollux.engine.engine import Engine
+from pollux.engine.logs import log_of
 from pollux.http import table as http_table
 from pollux.http.idempotency import begin_once
 from pollux.http.runtime import Runtime, as_it_is
@@ -41,6 +42,8 @@ from pollux.page.jay_route import PREFIX as JAY
 from pollux.page.runtime import PageRuntime
 from pollux.page.table import PageDoor
 from pollux.service import GRACE_SECONDS, Service, running_service
+
+logger = log_of(__name__)
 
 if TYPE_CHECKING:
     from pollux.runbooks.http.runtime import RunbookRuntime
@@ -77,6 +80,12 @@ DOCUMENT = Endpoint(
 PUBLIC = frozenset(endpoint.path for endpoint in (*OPEN, DOCUMENT) if endpoint.public)
 
 
+SHARED_KEY = (
+    "POLLUX_SEAL_KEY is set, and the store is a file of this host. A page's next request may go to any server only"
+    " where all of them share one store: set POLLUX_STORE to a PostgreSQL before you start a second server"
+)
+
+
 @frozen
 class Site:
     """Pages of our own beside the doors: what is public of them, and what answers or passes on."""
@@ -98,6 +107,8 @@ async def running_app(
         async with running_service(settings, known, stands_in=True, documents=documents) as service:
             # A site of our own is there for its pages.
             has_pages = service.serves_pages or site is not None
+            if has_pages and settings.seal_key is not None and service.store.kind == "sqlite":
+                logger.warning("%s", SHARED_KEY)
             authority = authority_of(
                 settings, credentials, service.store, clock=service.engine.clock, jwt=jwt, pages=has_pages
             )
@@ -166,6 +177,7 @@ def application(
         budget=budget_of(settings, engine),
         public_url=settings.public_url,
         google=google,
+        missing_key=_missing_key(settings, engine),
         kept=frozenset(runbooks.runbooks.profiles) if runbooks else frozenset(),
         keepers=runbooks.users if runbooks else frozenset(),
         unedited=frozenset(runbooks.runbooks.profiles) if runbooks and not runbooks.editable else frozenset(),
@@ -184,7 +196,7 @@ def application(
         authority=authority,
         rate=Rate(per_minute=settings.requests_per_minute, burst=settings.burst, now=time.monotonic),
         # Who calls a site's action is found out there: its own pages have no token.
-        is_public=public(_public_paths(site, has_pages=page is not None), JAY),
+        is_public=public(_public_paths(site, has_pages=page is not None) - _hidden(settings), JAY),
         hosts=hosts_of(settings),
         public_url=settings.public_url,
         explain=lambda problem: as_it_is(engine, problem),
@@ -193,6 +205,20 @@ def application(
         proxies=frozenset(name.strip("[]") for name in settings.trusted_proxies),
         beside=dict.fromkeys(static.PATHS, static.Assets(assets)),
     )
+
+
+def _missing_key(settings: Settings, engine: Engine) -> str:
+    profile = engine.profiles.get("default")
+    try:
+        return missing_key(profile.model, settings) if profile else ""
+    except ConfigError:
+        # A model that only the one who started this server knows.
+        return ""
+
+
+def _hidden(settings: Settings) -> frozenset[str]:
+    """What anybody may ask on this machine alone: elsewhere, what there is, is told to those who may call it."""
+    return frozenset() if is_loopback(settings.host) else frozenset({DOCUMENT.path})
 
 
 def _public_paths(site: Site | None, *, has_pages: bool) -> frozenset[str]:

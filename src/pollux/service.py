@@ -23,6 +23,7 @@ from pollux.core.profile import DEFAULT_MODEL, Limits, Profile
 from pollux.core.redact import Secret
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
+from pollux.engine.exposure import require_private
 from pollux.engine.ports import Store
 from pollux.tools.actions import (
     ActionRegistry,
@@ -35,6 +36,7 @@ from pollux.tools.actions import (
     registered_handlers,
 )
 from pollux.tools.actions.controls import Control, controls_of
+from pollux.tools.actions.folders import plugin_files
 from pollux.tools.actions.registered import handler_for
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.masked import MaskedTool
@@ -142,7 +144,7 @@ async def running_service(
                 settings,
                 tools=(*tools.values(), *apart.values()),
                 profiles=_with_documents(told, documents),
-                rules=(*project.rights.rules, *_kept_apart(documents)),
+                rules=(*project.rights.rules, *kept_apart(documents.profiles if documents else ())),
                 store=store,
                 providers=documents.providers(providers) if documents else providers,
                 dispatcher=dispatcher,
@@ -174,6 +176,7 @@ async def running_service(
 def plugins_of(rights: Rights) -> list[Plugin]:
     """The site's plugins. Raises ConfigError."""
     try:
+        require_private(*plugin_files(rights.page_plugins))
         return [read_plugin(folder) for folder in rights.page_plugins]
     except ValidationError as problem:
         raise ConfigError(str(problem)) from problem
@@ -248,7 +251,7 @@ def _with_documents(profiles: Mapping[str, Profile], documents: Documents | None
     return {**profiles, **own}
 
 
-def _kept_apart(documents: Documents | None) -> list[Rule]:
+def kept_apart(profiles: Iterable[str]) -> list[Rule]:
     """Whoever may send a prompt can name any profile. By another door than that of documents, these may do nothing."""
     return [
         Rule(
@@ -261,7 +264,7 @@ def _kept_apart(documents: Documents | None) -> list[Rule]:
             name="runbooks alone",
             grantable=False,
         )
-        for name in (documents.profiles if documents else ())
+        for name in profiles
     ]
 
 

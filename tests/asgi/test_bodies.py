@@ -133,7 +133,7 @@ def test_texts_that_are_never_closed_are_looked_through_once(body: bytes):
 def test_a_refusal_names_the_member():
     with pytest.raises(ValidationError, match=r"Expected `int`, got `str` - at `\$.count`"):
         shaped({"name": "a", "count": "1"}, Shape)
-    with pytest.raises(ValidationError, match="unknown field `nmae`"):
+    with pytest.raises(ValidationError, match=r"unknown field\. Known: name"):
         shaped({"nmae": "a"}, Shape)
 
 
@@ -145,7 +145,7 @@ def test_a_query_has_the_shape_or_is_refused(pairs: list[tuple[str, str]]):
 
 def test_numbers_in_a_query_are_read_from_text_and_a_name_counts_once():
     assert fields_of(b"name=a&count=3", Shape, what="the query") == Shape("a", 3)
-    with pytest.raises(ValidationError, match="the form names 'name' twice"):
+    with pytest.raises(ValidationError, match="the form gives one name twice"):
         fields_of(b"name=a&name=a", Shape, what="the form")
 
 

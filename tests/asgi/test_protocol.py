@@ -72,3 +72,27 @@ async def test_an_answer_that_takes_long_is_not_cut_short_by_that(tmp_path: Path
         assert (await said_by(here.url, b"GE")).startswith(b"HTTP/1.1 408 ")
         step.let_go.set()
         assert (await asking)["summary"] == "Hello."
+
+
+async def test_a_body_that_trickles_behind_a_refusal_is_not_waited_for_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.2)
+    async with site(tmp_path, scripted()) as here:
+        answer = await said_by(here.url, BEGUN + b"Content-Length: 100\r\n\r\n", b'{"prompt":')
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+async def test_a_caller_who_says_no_more_still_gets_the_answer(tmp_path: Path):
+    step = Held(chunks(["Hello", " there."]))
+    async with site(tmp_path, scripted(step)) as here:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(here.url.rpartition(":")[2]))
+        token, body = here.ada.headers["Authorization"].encode(), b'{"prompt": "hi"}'
+        head = b"POST /api/agent/run HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: %b\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % (token, len(body)) + body)
+        writer.write_eof()
+        await soon(step.asked)
+        step.let_go.set()
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
+        writer.close()
+    assert b"HTTP/1.1 200 " in answer and b" there." in answer

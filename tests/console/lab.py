@@ -62,7 +62,7 @@ class Lab:
     @property
     def ada(self) -> Person:
         """Ada, by her token: what she does elsewhere than in the console."""
-        return Person(self.http, self.url, TOKENS["ada"])
+        return Person(self.http, self.url, PEOPLE["ada"])
 
     async def asks(self, recipient: str) -> str:
         """A mail that waits for Ada's approval; the approval's id."""
@@ -78,7 +78,7 @@ class Lab:
             desk = Desk(page, self.url)
             _listen(desk)
             if name:
-                await opens_link(page, self.url, TOKENS[name])
+                await opens_link(page, self.url, PEOPLE[name])
                 await expect(page.locator("main h1").first).to_be_visible(timeout=PATIENT)
             yield desk
             assert desk.troubles == []
@@ -106,6 +106,8 @@ def _listen(desk: Desk) -> None:
     desk.page.on("request", asked)
 
 
+PEOPLE = {**TOKENS, "local": "token-of-local-0123456789"}
+"""Those of the API's tests, and who operates the server."""
 CONFIG = """\
 [runbooks]
 folder = "{folder}"
@@ -119,7 +121,7 @@ async def lab(chromium: Browser, path: Path, *, config: str = CONFIG, **environ:
     """The server over a fresh store. Its runbooks lie in `path / "runbooks"`."""
     (path / "runbooks").mkdir(exist_ok=True)
     (path / "config.toml").write_text(config.format(folder=path / "runbooks"))
-    named = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
+    named = ",".join(f"{name}:{token}" for name, token in PEOPLE.items())
     async with run_emulator(port=0) as model, aiohttp.ClientSession() as http:
         given = {
             "HOME": str(path), "POLLUX_HOME": str(path / "home"), "POLLUX_CONFIG": str(path / "config.toml"),

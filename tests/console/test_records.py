@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, expect
-from tests.console.lab import CONFIG, PATIENT, Desk, Lab, lab
+from tests.console.lab import CONFIG, PATIENT, PEOPLE, Desk, Lab, lab
 from tests.console.line import line_to
 from tests.http.browsing import needs_chromium, opens_link
 from tests.http.google_site import CLIENT
-from tests.http.site import TOKENS
+from tests.http.site import TOKENS, Person
 from tests.web.bundles import needs_web
 from tests.web.shared_browser import in_browser
 
@@ -109,9 +109,17 @@ async def test_what_is_shown_can_be_taken_along(place: Lab):
         assert json.loads(text.splitlines()[1].split(",")[0]) > 0
 
 
-async def test_a_whole_chain_says_so_and_its_head_can_be_kept(place: Lab):
-    head = (await place.ada.get("/api/agent/audit/head")).body
-    async with place.desk(permissions=["clipboard-read", "clipboard-write"]) as desk:
+async def test_a_whole_chain_says_so_and_no_more_than_that_to_those_who_do_not_operate_the_server(place: Lab):
+    async with place.desk() as desk:
+        await desk.open("audit")
+        await desk.page.get_by_role("button", name="Verify").click()
+        await desk.sees("The audit is whole. No entry is changed, missing or moved.")
+        await expect(desk.page.get_by_role("button", name="Copy the head")).to_have_count(0)
+
+
+async def test_an_operator_sees_how_far_a_whole_chain_goes_and_can_keep_its_head(place: Lab):
+    head = (await Person(place.http, place.url, PEOPLE["local"]).get("/api/agent/audit/head")).body
+    async with place.desk(name="local", permissions=["clipboard-read", "clipboard-write"]) as desk:
         await desk.open("audit")
         await desk.page.get_by_role("button", name="Verify").click()
         await desk.sees(f"The audit is whole. {head['entries']} entries")

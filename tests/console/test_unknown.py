@@ -47,6 +47,19 @@ async def test_where_everything_has_a_known_end_the_page_says_what_it_is_for(pla
         assert await desk.problems() == []
 
 
+async def test_it_is_resolved_in_the_conversation_too(place: Lab):
+    run = await place.ada.run('call launch {"probe": "Giotto"}')
+    got = await place.ada.resolve(run["approvals"][0]["id"])
+    (action,) = got.body["run"]["actions"]
+    async with place.desk() as desk:
+        await desk.open(f"threads/{run['threadId']}")
+        await button(desk.page, "It happened").click()
+        await button(desk.page, "Yes, it happened").click()
+        await desk.sees("Resolved as done, on your word.")
+        assert await settled(place, action["id"]) == "completed"
+        assert await desk.problems() == []
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 async def test_it_shows_what_was_begun_and_why_nobody_knows(place: Lab, colours: str):
     action = await launched(place, "Voyager" + "r" * 80)

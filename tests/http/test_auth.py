@@ -156,11 +156,11 @@ async def test_a_browser_signs_in_reads_changes_with_its_proof_and_signs_out(tmp
         begun = {"prompt": "say hello"}
         for wrong in (None, "", "x", ada.csrf[:-1], ada.csrf.upper(), ada.csrf + "0", ada.value):
             got = await ada.send("POST", "/api/agent/run", begun, csrf=wrong)
-            assert (got.status, got.code) == (401, "auth_error"), wrong
+            assert (got.status, got.code) == (403, "csrf_required"), wrong
         assert (await ada.send("GET", RUNS)).body["items"] == []
         assert (await ada.send("POST", "/api/agent/run", begun, csrf=ada.csrf)).body["summary"] == "Hello."
 
-        assert (await ada.send("POST", "/api/session/sign-out")).status == 401
+        assert (await ada.send("POST", "/api/session/sign-out")).status == 403
         out = await ada.send("POST", "/api/session/sign-out", csrf=ada.csrf)
         gone = cookie_of(out)
         assert (out.status, gone.value, gone["max-age"], gone["path"]) == (200, "", "0", "/")
@@ -176,7 +176,7 @@ async def test_everything_that_changes_something_needs_the_proof(tmp_path: Path)
         assert {row.method for row in rows} == {"POST", "PATCH", "DELETE"}
         for row in rows:
             got = await ada.send(row.method, row.path.replace("{id}", "x"), {} if row.body else None)
-            assert (got.status, got.code) == (401, "auth_error"), row.path
+            assert (got.status, got.code) == (403, "csrf_required"), row.path
 
 
 async def test_the_cookie_is_kept_from_scripts_and_other_sites_and_ends_in_time(tmp_path: Path):
@@ -256,7 +256,7 @@ async def test_a_forged_cookie_is_none(tmp_path: Path):
 async def test_the_proof_of_one_browser_does_nothing_for_another(tmp_path: Path):
     async with site(tmp_path, model()) as here:
         ada, bob = await sign_in(here, "ada"), await sign_in(here, "bob")
-        assert (await ada.send("POST", "/api/agent/run", {"prompt": "x"}, csrf=bob.csrf)).status == 401
+        assert (await ada.send("POST", "/api/agent/run", {"prompt": "x"}, csrf=bob.csrf)).status == 403
 
 
 async def test_a_session_ends_when_its_token_is_taken_away_and_lives_through_a_restart_otherwise(tmp_path: Path):

@@ -47,8 +47,8 @@ async def test_a_person_signs_in_with_the_link_approves_and_signs_out(tmp_path: 
         csrf = session["csrf"]
 
         prompt = {"prompt": "email Bob the report"}
-        assert (await fetched(page, "POST", "/api/agent/run", prompt))[0] == 401
-        assert (await fetched(page, "POST", "/api/agent/run", prompt, "0" * 64))[0] == 401
+        assert (await fetched(page, "POST", "/api/agent/run", prompt))[0] == 403
+        assert (await fetched(page, "POST", "/api/agent/run", prompt, "0" * 64))[0] == 403
         status, run = await fetched(page, "POST", "/api/agent/run", prompt, csrf)
         assert (status, run["status"]) == (200, "awaiting_confirmation")
 

@@ -226,6 +226,7 @@ CASES: dict[tuple[str, str], Asks] = {
     ),
     ("POST", "/api/runbooks/runs/{id}/tool-approval"): runbook_answers,
     ("GET", "/api/runbooks/settings"): nothing,
+    ("GET", "/api/runbooks/models"): nothing,
 }  # fmt: skip
 ENDPOINTS = (*OWN, *OF_RUNBOOKS)
 

@@ -10,6 +10,7 @@ from tests.http.site import settings_in, site
 from tests.waiting import HANG_SECONDS
 
 from pollux.asgi.bodies import LARGEST_BODY
+from pollux.core.ids import UserId
 from pollux.core.messages import Usage
 from pollux.http import attachments
 from pollux.testing import FakeClock, call, reply
@@ -94,6 +95,22 @@ async def test_what_was_begun_can_still_be_answered_when_the_day_is_spent(tmp_pa
         after = (await here.ada.resolve(run["approvals"][0]["id"])).body["run"]
         assert (after["status"], len(tool.ran)) == ("completed", 1)
         refused(await here.ada.post(RUN, {"prompt": "hello"}), 429, "budget")
+
+
+async def test_a_run_that_is_open_for_more_than_a_day_keeps_its_promise_and_is_counted(tmp_path: Path):
+    clock = FakeClock()
+    script = model(call("send_mail", MAIL), call("send_mail", MAIL), reply("Sent."), reply("Hello."))
+    async with site(tmp_path, script, tools=[mail()], clock=clock, tokens_per_day=100) as here:
+        run = await here.ada.run("email Bob twice")
+        clock.advance(23 * 3600)
+        run = (await here.ada.resolve(run["approvals"][0]["id"])).body["run"]
+        clock.advance(2 * 3600)
+        refused(await here.ada.post(RUN, {"prompt": "hello"}), 429, "budget")
+        run = (await here.ada.resolve(run["approvals"][0]["id"])).body["run"]
+        assert run["status"] == "completed"
+        clock.advance(23 * 3600)
+        assert (await here.engine.queries.spent(UserId("ada"), clock.now() - 24 * 3600)).used == 45
+        assert (await here.ada.run("hello"))["status"] == "completed"
 
 
 async def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(tmp_path: Path):

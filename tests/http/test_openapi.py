@@ -66,6 +66,13 @@ def test_what_is_always_there_is_required_in_answers_and_may_be_left_out_of_bodi
     assert shapes["ErrorDetail"]["required"] == ["code", "message", "correlationId"]
 
 
+def test_what_a_query_needs_is_marked():
+    paths = json.loads(document())["paths"]
+    (path,) = paths["/api/runbooks/documents"]["get"]["parameters"]
+    assert (path["name"], path["required"]) == ("path", True)
+    assert not any(one["required"] for one in paths["/api/agent/runs"]["get"]["parameters"])
+
+
 async def test_the_server_tells_the_document_to_anybody_and_takes_nothing_there(tmp_path: Path):
     async with site(tmp_path, Endless()) as here:
         async with here.nobody.open("GET", "/openapi.json") as answer:

@@ -200,6 +200,7 @@ async def test_health_tells_how_the_server_is_and_what_waits(tmp_path: Path, sto
             await here.ada.run("email Bob")
         told = (await here.ada.get(HEALTH)).body
         assert told.pop("uptimeSeconds") >= 0
+        assert told.pop("missingKey").startswith("GEMINI_API_KEY is not set")
         kind = {"MemoryStore": "memory", "SqliteStore": "sqlite", "PostgresStore": "postgres"}[type(store).__name__]
         assert told == {
             "ok": True,

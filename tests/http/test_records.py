@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from tests.engine.builders import FakeTool, HeldTool
 from tests.http.scenes import MAIL, left, mail, only_run, refused, settled, soon
-from tests.http.site import Person, site
+from tests.http.site import TOKENS, Person, site
 
+from pollux.core.conditions import Condition
 from pollux.core.errors import ToolError
 from pollux.core.messages import JSON
 from pollux.core.policy import Rule
@@ -116,6 +117,36 @@ async def test_what_was_rejected_denied_or_failed_is_in_the_audit_with_its_code(
     assert "the-secret" not in json.dumps(found)
 
 
+async def test_what_a_person_was_asked_about_or_was_refused_is_in_the_audit_without_a_side_effect(tmp_path: Path):
+    asked = [FakeTool(name, default_approval="required") for name in ("look", "peek")]
+    script = model(
+        *(call("look"), reply("Seen.")),
+        *(call("peek"), reply("Not seen.")),
+        *(call("pry", {"at": "eve"}), reply("No.")),
+        *(call("read", {"page": "one"}), reply("No.")),
+        *(call("the-secret-name"), reply("No.")),
+        *(call("free"), reply("Done.")),
+    )
+    bounded = {"type": "object", "properties": {"page": {"type": "integer"}}}
+    tools = [*asked, FakeTool("pry"), FakeTool("read", schema=bounded), FakeTool("free")]
+    forbid = Rule("deny", tool="pry", where=(Condition("at", "equals", "eve"),))
+    async with site(tmp_path, script, tools=tools, rules=[forbid]) as here:
+        for prompt, decision in (("look", "approve_once"), ("peek", "reject")):
+            run = await here.ada.run(prompt)
+            await here.ada.resolve(run["approvals"][0]["id"], decision)
+        for prompt in ("pry", "read", "invent", "free"):
+            await here.ada.run(prompt)
+        found = await entries(here.ada)
+    told = [(each["toolName"], each["kind"], each["errorCode"]) for each in reversed(found)]
+    assert told == [
+        *(("look", kind, "") for kind in ("decided", "approved", "started", "completed")),
+        *(("peek", "decided", ""), ("peek", "rejected", "rejected")),
+        *(("pry", "decided", "policy_denied"), ("read", "refused", "invalid_args")),
+        # A name that no tool has is the model's own text.
+        ("unknown", "refused", "unknown_tool"),
+    ]
+
+
 async def test_the_audit_is_listed_newest_first_page_by_page_and_everyone_sees_their_own(tmp_path: Path):
     script = model(*[call("send_mail", MAIL), reply("Sent.")] * 2)
     async with site(tmp_path, script, tools=[mail()]) as here:
@@ -138,19 +169,33 @@ async def test_the_audit_is_listed_newest_first_page_by_page_and_everyone_sees_t
             refused(await here.ada.get(f"{AUDIT}?before={before}"), 400, "invalid")
 
 
-async def test_the_audit_verifies_and_its_head_is_that_of_the_last_entry(tmp_path: Path):
+async def test_the_audit_verifies_and_tells_its_operator_that_its_head_is_that_of_the_last_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(TOKENS, "local", "token-of-local-0123456789")
     async with site(tmp_path, model(call("send_mail", MAIL), reply("Sent.")), tools=[mail()]) as here:
-        empty = (await here.ada.get(f"{AUDIT}/head")).body
+        operator = here.person("local")
+        empty = (await operator.get(f"{AUDIT}/head")).body
         assert (empty["ok"], empty["entries"]) == (True, 0)
         run = await here.ada.run("email Bob")
         await here.ada.resolve(run["approvals"][0]["id"])
-        head = (await here.ada.get(f"{AUDIT}/head")).body
-        verified = (await here.ada.get(f"{AUDIT}/verify")).body
+        head = (await operator.get(f"{AUDIT}/head")).body
+        verified = (await operator.get(f"{AUDIT}/verify")).body
         last, *earlier = await entries(here.ada)
     assert verified == {"ok": True, "valid": True, "entries": 4, "head": last["hash"], "problems": []}
     assert (head["head"], head["entries"]) == (last["hash"], 4)
     chain = [last, *earlier]
     assert [each["previous"] for each in chain[:-1]] == [each["hash"] for each in chain[1:]]
+
+
+@pytest.mark.parametrize("path", [f"{AUDIT}/head", f"{AUDIT}/verify"])
+async def test_how_far_the_audit_of_all_users_goes_is_for_the_operator_alone(tmp_path: Path, path: str):
+    async with site(tmp_path, model(call("send_mail", MAIL)), tools=[mail()]) as here:
+        await here.ada.run("email Bob")
+        for person in (here.ada, here.bob):
+            told = (await person.get(path)).body
+            assert (told["ok"], told["entries"], told["head"]) == (True, None, None)
+            assert told.get("valid", True) and not told.get("problems")
 
 
 async def test_a_tampered_audit_is_still_a_200_that_says_what_is_wrong(tmp_path: Path):

@@ -15,7 +15,7 @@ from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.tools import ToolContext, ToolSpec
-from pollux.testing import call, calls, chunks, fail, reply
+from pollux.testing import FakeClock, call, calls, chunks, fail, reply
 from pollux.testing import scripted as model
 from pollux.tools.define import FunctionTool
 from pollux.tools.demo_mail import demo_mail
@@ -37,6 +37,17 @@ async def test_the_answer_has_every_field_of_the_contract(tmp_path: Path):
     assert {"id", "tool", "reason", "preview", "args", "argsHash", "expiresAt"} <= set(approval)
     assert (action["tool"], action["requiresApproval"], approval["tool"]) == ("send_mail", True, "send_mail")
     assert approval["args"] == MAIL and approval["reason"] and approval["preview"]
+
+
+async def test_a_run_says_when_it_last_changed_and_when_it_ended(tmp_path: Path):
+    clock = FakeClock()
+    async with site(tmp_path, model(call("send_mail", MAIL), reply("Sent.")), tools=[mail()], clock=clock) as here:
+        waiting = await here.ada.run("email Bob")
+        clock.advance(60)
+        resolved = await here.ada.resolve(waiting["approvals"][0]["id"])
+        ended = (await here.ada.get(f"/api/agent/runs/{waiting['runId']}")).body
+    assert waiting["createdAt"] <= waiting["updatedAt"] < ended["updatedAt"] and waiting["endedAt"] is None
+    assert ended["endedAt"] == ended["updatedAt"] == resolved.body["run"]["endedAt"]
 
 
 async def test_an_answer_without_calls_completes_the_run(tmp_path: Path):

@@ -100,6 +100,10 @@ async def test_a_public_address_without_credentials_is_refused_and_with_them_it_
         async with aiohttp.ClientSession() as http:
             ada = Person(http, f"http://127.0.0.1:{port}", TOKENS["ada"])
             assert (await ada.get("/api/session")).body["user"] == "ada"
+            # Other machines reach it: what there is, is for those who may call it.
+            for person, status in ((Person(http, ada.url), 401), (ada, 200)):
+                async with person.open("GET", "/openapi.json") as answer:
+                    assert answer.status == status
 
 
 def test_what_cannot_be_done_is_told_in_a_sentence_with_exit_code_2(tmp_path: Path):
@@ -313,3 +317,19 @@ async def test_a_run_that_is_cut_short_by_a_stop_leaves_no_traceback_in_the_log(
         refused(await asking, 503, "draining")
     gc.collect()
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+# What does not work yet.
+
+
+@pytest.mark.story
+async def test_a_start_says_what_is_left_out_and_which_key_is_missing_and_how_to_mend_both(tmp_path: Path):
+    (tmp_path / "pollux.toml").write_text('[profiles.brief]\ninstructions = "Be brief."\n')
+    async with process(tmp_path, GEMINI_API_KEY="") as serving, caller(serving) as ada:
+        await until(lambda: "pollux trust ." in serving.talk)
+        assert "Left out: profiles.brief" in serving.talk
+        assert "GEMINI_API_KEY is not set. Set it, or put `api_key` in the config file, then start" in serving.talk
+        health = (await ada.get("/api/health")).body
+        assert health["missingKey"].startswith("GEMINI_API_KEY is not set") and "--api-key" not in health["missingKey"]
+        said = await ada.run("add 2 and 3")
+        assert "GEMINI_API_KEY is not set" in said["summary"] and "--api-key" not in said["summary"]

@@ -194,7 +194,7 @@ async def test_a_stream_and_the_sync_route_answer_alike(tmp_path: Path):
     async with site(tmp_path, model(*[LOOK, reply("Seen.")] * 2), tools=[FakeTool("look")]) as here:
         told = (await here.ada.stream("look"))[-1]["result"]
         answered = await here.ada.run("look")
-    fixed = ("runId", "threadId", "createdAt", "actions")
+    fixed = ("runId", "threadId", "createdAt", "updatedAt", "endedAt", "actions")
     assert {k: v for k, v in told.items() if k not in fixed} == {k: v for k, v in answered.items() if k not in fixed}
     assert set(told) == set(answered)
 
@@ -298,3 +298,11 @@ class Speaker:
 
     async def close(self) -> None:
         """Nothing is open."""
+
+
+async def test_ends_of_lines_that_only_unicode_knows_are_escaped(tmp_path: Path):
+    said = "one\u2028two\u2029three\x85four"
+    async with site(tmp_path, model(reply(said))) as here, reading(here.ada, "say it") as content:
+        lines = [line async for line in content]
+    assert json.loads(lines[-1])["result"]["summary"] == said
+    assert all(len(line.decode().splitlines()) == 1 for line in lines)

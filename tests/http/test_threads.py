@@ -31,6 +31,15 @@ async def test_a_thread_is_named_after_what_was_asked_first(tmp_path: Path):
     assert thread["createdAt"].endswith("Z") and thread["updatedAt"] >= thread["createdAt"]
 
 
+async def test_the_request_for_approval_is_a_message_of_the_assistant(tmp_path: Path):
+    async with site(tmp_path, model(call("send_mail", MAIL)), tools=[mail()]) as here:
+        run = await here.ada.run("email Bob")
+        said = await messages(here.ada, run["threadId"])
+    asked = said[-1]
+    assert (asked["role"], asked["kind"]) == ("assistant", "notice")
+    assert asked["text"].startswith("Approval needed: ")
+
+
 async def test_threads_are_listed_last_changed_first_page_by_page(tmp_path: Path):
     clock = FakeClock()
     async with site(tmp_path, model(*[reply("Hello.")] * 6), clock=clock) as here:

@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from starlette.datastructures import Headers
 
 from pollux.asgi.cookies import CSRF_HEADER
+from pollux.asgi.errors import Unproven
 from pollux.asgi.sessions import OpenSession, Sessions
 from pollux.asgi.visits import PREFIX, Visit, VisitExpired, Visits
 from pollux.core.errors import AuthError
@@ -98,7 +99,8 @@ class Authority:
         if session is None:
             raise AuthError("no credential. Send `Authorization: Bearer TOKEN`, or sign in with a browser")
         if method not in SAFE_METHODS and not _is_same(headers.get(CSRF_HEADER, ""), session.csrf):
-            raise AuthError(f"a request by cookie needs the header {CSRF_HEADER}; GET /api/session returns its value")
+            message = f"a request by cookie needs the header {CSRF_HEADER}; GET /api/session returns its value"
+            raise Unproven(message)
         record = session.record
         return Identity(record.user, "cookie", record.mark, record.expires_at, session=session)
 

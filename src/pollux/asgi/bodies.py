@@ -1,6 +1,7 @@
 """Text hygiene at the edge: bytes to JSON values of known shape and back. What is not clean stays outside."""
 
 import asyncio
+import functools
 import json
 import math
 import re
@@ -35,6 +36,8 @@ DEEPEST = 64
 
 # It matches at every quote, one that is never closed included: else each would be followed to the end.
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_AT = re.compile(r" - at `(\$(?:\.[^.\[\]`]+|\[(?:[0-9]{1,7}|\.\.\.)\])*)`\Z")
+_NAME = re.compile(r"\.([^.\[\]`]+)")
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (LONGEST_NUMBER + 1))
 
 
@@ -139,23 +142,56 @@ def _values(body: bytes) -> int:
 
 
 def shaped(value: Any, shape: type[T], *, what: str = "the body", lax: bool = False) -> T:
-    """The value as that type. Raises ValidationError naming the member that does not fit."""
+    """The value as that type. Raises ValidationError naming the place that does not fit, and nothing that was sent."""
     try:
         return msgspec.convert(value, shape, strict=not lax)
-    except (msgspec.ValidationError, RecursionError, OverflowError) as problem:
-        said = str(problem) or type(problem).__name__
-        raise ValidationError(f"{what} does not fit: {said}{_fitting(said, shape)}") from None
+    except msgspec.ValidationError as problem:
+        said = _fitting(str(problem), shape)
+    except (RecursionError, OverflowError) as problem:
+        said = type(problem).__name__
+    raise ValidationError(f"{what} does not fit: {said}")
 
 
 def _fitting(said: str, shape: type[Any]) -> str:
-    """What would have fitted, where only that is named which does not."""
+    """What msgspec says, without what it found: a name or a value that was sent may be secret, or very long."""
     known = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
-    if said.startswith("Object contains unknown field") and " - at " not in said:
-        return f". Known: {', '.join(known)}"
-    if said.startswith("Invalid enum value"):
-        words = get_args(known.get(said.rpartition("`$.")[2].rstrip("`")))
-        return f". Expected one of: {', '.join(map(str, words))}" if words else ""
-    return ""
+    found = _AT.search(said)
+    place = found[1] if found and all(name in _names_of(shape) for name in _NAME.findall(found[1])) else ""
+    at = f" - at `{place}`" if place else ""
+    if said.startswith("Object contains unknown field"):
+        return (
+            f"Object contains unknown field{at}" if at else f"Object contains unknown field. Known: {', '.join(known)}"
+        )
+    if said.startswith(("Invalid enum value", "Invalid value")):
+        words = get_args(known.get(place.removeprefix("$.")))
+        return f"Invalid value{at}" + (f". Expected one of: {', '.join(map(str, words))}" if words else "")
+    return said
+
+
+@functools.cache
+def _names_of(shape: type[Any]) -> frozenset[str]:
+    """The names of all members of a shape, and of the shapes within it."""
+    names: set[str] = set()
+    todo: list[Any] = [msgspec.inspect.type_info(shape)]
+    met: set[Any] = set()
+    while todo:
+        each = todo.pop()
+        if isinstance(each, msgspec.inspect.StructType):
+            if each.cls in met:
+                continue
+            met.add(each.cls)
+            names.update(field.encode_name for field in each.fields)
+            todo += [field.type for field in each.fields]
+        parts: list[Any] = [
+            getattr(each, name, None) for name in ("types", "item_types", "item_type", "key_type", "value_type")
+        ]
+        todo += [
+            one
+            for part in parts
+            for one in (cast("tuple[Any, ...]", part) if isinstance(part, tuple) else (part,))
+            if one is not None
+        ]
+    return frozenset(names)
 
 
 def fields_of(encoded: bytes, shape: type[T], *, what: str) -> T:
@@ -170,7 +206,7 @@ def fields_of(encoded: bytes, shape: type[T], *, what: str) -> T:
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
-            raise ValidationError(f"{what} names {name[:40]!r} twice")
+            raise ValidationError(f"{what} gives one name twice")
         _check_text(value)
         given[name] = value
     return shaped(given, shape, what=what, lax=True)

@@ -49,8 +49,15 @@ class Unavailable(PolluxError):
     code = "unavailable"
 
 
+class Unproven(AuthError):
+    """A browser's cookie without the proof that a page of ours sends it."""
+
+    code = "csrf_required"
+
+
 STATUSES: tuple[tuple[type[PolluxError], int], ...] = (
     (ValidationError, 400),
+    (Unproven, 403),
     (AuthError, 401),
     (PolicyError, 403),
     (NotFound, 404),

@@ -107,10 +107,10 @@ def _parameters(row: Endpoint) -> Iterator[Json]:
     for name in row.headers:
         yield {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
     if row.query is not None:
-        schema = msgspec.json.schema(row.query)
-        members = schema["$defs"][row.query.__name__]["properties"]
-        for name, member in members.items():
-            yield {"name": name, "in": "query", "required": False, "schema": member}
+        schema = msgspec.json.schema(row.query)["$defs"][row.query.__name__]
+        needed = schema.get("required", ())
+        for name, member in schema["properties"].items():
+            yield {"name": name, "in": "query", "required": name in needed, "schema": member}
 
 
 def _ref(kind: Any) -> Json:

@@ -1,7 +1,7 @@
-"""uvicorn's HTTP/1.1 with six changes: what a request may say around its body has an end, so that a head without one
+"""uvicorn's HTTP/1.1 with eight changes: what a request may say around its body has an end, so that a head without one
 costs no memory; a head that does not come is not waited for; what comes behind the body is no header; an offer of
 another protocol is passed over, and the body behind it read; what is no HTTP is refused in the same shape as everything
-else; and an answer can hang up."""
+else; an answer can hang up; a body that nothing waits for has an end too; and whoever says no more may still listen."""
 
 import asyncio
 from typing import Any, cast
@@ -9,6 +9,7 @@ from typing import Any, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from pollux.asgi import bodies
 from pollux.asgi.bodies import encoded
 from pollux.asgi.door import HEADERS, correlation_id
 from pollux.asgi.errors import HttpError, rendered
@@ -19,6 +20,9 @@ HEAD_SECONDS = 30.0
 """How long the head of a request may take, from the first byte or the opened connection on."""
 FRAMING = 8
 """How many bytes of chunk sizes each byte of a body may bring along."""
+PROBE_SECONDS = 1.0
+"""How often we look whether a caller who says no more still listens. One who has left resets the connection."""
+PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"
 MEASURES = (b"content-length", b"transfer-encoding")
 """The headers that say where a body ends."""
 
@@ -29,7 +33,10 @@ class Bounded(HttpToolsProtocol):
     _around = 0
     _in_head = False
     _declines = False
+    _in_body = False
+    _has_asked = False
     _head_due: asyncio.TimerHandle | None = None
+    _body_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -37,7 +44,19 @@ class Bounded(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_head()
+        self._forget_body()
         super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Whether the connection stays: whoever sent a whole request and says no more may still want its answer.
+
+        A reader whose answer has begun is taken for one who left: a quiet stream could not tell the two apart.
+        """
+        if self._in_head or self._in_body or not self._has_asked or self.cycle.response_started:
+            return False
+        self.cycle.keep_alive = False
+        self._probe()
+        return True
 
     def on_url(self, url: bytes) -> None:
         if not self._declines:
@@ -52,13 +71,22 @@ class Bounded(HttpToolsProtocol):
         if self._declines:
             return
         self._in_head = False
+        self._in_body = True
         self._forget_head()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         # With an offer of another protocol the parser stops here, and the body is still to come.
         if not self.parser.should_upgrade():
+            self._in_body, self._has_asked = False, True
+            self._forget_body()
             super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._in_body and self._body_due is None:
+            # It was answered before its body was read, as one without a credential is.
+            self._body_due = asyncio.get_running_loop().call_later(bodies.BODY_SECONDS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._around += len(data)
@@ -117,6 +145,17 @@ class Bounded(HttpToolsProtocol):
         if self._head_due is not None:
             self._head_due.cancel()
             self._head_due = None
+
+    def _forget_body(self) -> None:
+        if self._body_due is not None:
+            self._body_due.cancel()
+            self._body_due = None
+
+    def _probe(self) -> None:
+        if self.transport.is_closing() or self.cycle.response_started:
+            return
+        self.transport.write(PROBE)
+        asyncio.get_running_loop().call_later(PROBE_SECONDS, self._probe)
 
     def _give_up(self) -> None:
         self._head_due = None

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from pollux.asgi.bodies import encoded, moment
+from pollux.asgi.credentials import USER as OPERATOR
 from pollux.asgi.endpoint import Call
 from pollux.asgi.ndjson import Lines
 from pollux.core.errors import ValidationError
@@ -20,6 +21,7 @@ from pollux.engine.queries import Queries
 from pollux.http.overview_shapes import AuditWanted
 from pollux.http.runtime import Runtime
 from pollux.http.shapes import AuditHead, AuditPage, AuditVerified, AuditView
+from pollux.wire.breaks import json_line
 
 JSONL = "application/jsonl; charset=utf-8"
 CSV = "text/csv; charset=utf-8"
@@ -59,14 +61,17 @@ async def exported(runtime: Runtime, call: Call) -> Lines:
 
 
 async def verify(runtime: Runtime, call: Call) -> AuditVerified:
-    """Whether the chain is as it was written, as far as it was walked: `entries` says how far."""
+    """Whether the chain is as it was written, as far as it was walked: to the operator, `entries` says how far."""
     runtime.checks.take(call.user)
     report = await runtime.engine.queries.checked_audit()
-    return AuditVerified(valid=report.valid, entries=report.entries, head=report.head, problems=list(report.problems))
+    entries, head = (report.entries, report.head) if call.user == OPERATOR else (None, None)
+    return AuditVerified(valid=report.valid, entries=entries, head=head, problems=list(report.problems))
 
 
 async def head(runtime: Runtime, call: Call) -> AuditHead:
-    """The last entry's hash, to be kept elsewhere."""
+    """The last entry's hash, to be kept elsewhere. How much everybody does here is for the operator to know."""
+    if call.user != OPERATOR:
+        return AuditHead(head=None, entries=None)
     last = await runtime.engine.queries.audit(newest_first=True, limit=1)
     return AuditHead(head=last[0].hash if last else GENESIS, entries=last[0].seq if last else 0)
 
@@ -81,7 +86,7 @@ async def _pieces(queries: Queries, user: UserId, only: AuditFilter, *, end: int
 async def _lines(pieces: AsyncGenerator[list[AuditView]]) -> AsyncGenerator[bytes]:
     async with aclosing(pieces):
         async for piece in pieces:
-            yield b"".join(encoded(entry) + b"\n" for entry in piece)
+            yield b"".join(json_line(encoded(entry)) for entry in piece)
 
 
 async def _rows(pieces: AsyncGenerator[list[AuditView]]) -> AsyncGenerator[bytes]:

@@ -13,6 +13,7 @@ from pollux.engine.logs import log_of
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import as_it_is
 from pollux.http.views import run_view
+from pollux.wire.breaks import json_line
 
 logger = log_of(__name__)
 
@@ -20,18 +21,18 @@ logger = log_of(__name__)
 async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
     """A run's lines, from its beginning to where nothing is owed. The last one is a result, or why there is none."""
     first = {"type": "status", "status": "planning", "threadId": begun.thread_id, "runId": begun.id}
-    yield encoded(first) + b"\n"
+    yield json_line(encoded(first))
     follow = Follow()
     try:
         async with aclosing(engine.watch(begun.id)) as items:
             async for item in items:
                 for line in follow.read(item):
-                    yield encoded(line) + b"\n"
+                    yield json_line(encoded(line))
                 if type(item) is not Recorded:
                     continue
                 # What a key leads back to may have been asked and answered since: only its present state is an answer.
                 if follow.run is not None and follow.run.version >= begun.version and is_settled(follow.run):
-                    yield encoded({"type": "result", "result": run_view(follow.run)}) + b"\n"
+                    yield json_line(encoded({"type": "result", "result": run_view(follow.run)}))
                     return
     except PolluxError as found:
         problem = as_it_is(engine, found)
@@ -43,4 +44,4 @@ async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
 
 def _last_word(begun: Run, code: str, message: str) -> bytes:
     """The line for a run that cannot be told to its end here."""
-    return encoded({"type": "error", "error": message, "code": code, "runId": begun.id}) + b"\n"
+    return json_line(encoded({"type": "error", "error": message, "code": code, "runId": begun.id}))

@@ -23,6 +23,7 @@ from pollux.engine.feed import Delta, Item, Output
 from pollux.engine.glance import cost_of
 from pollux.engine.ports import Recorded
 from pollux.http.runtime import Runtime, as_it_is
+from pollux.wire.breaks import json_line
 
 
 async def events(runtime: Runtime, call: Call) -> Lines:
@@ -64,10 +65,10 @@ def line_of(item: Item, run: Run, child: str = "") -> dict[str, Any]:
             return {"type": "turn_restarted", "turn": item.turn}
 
 
-async def _line(engine: Engine, item: Item, run: Run) -> dict[str, Any]:
+def _line(engine: Engine, item: Item, run: Run) -> dict[str, Any]:
     match item:
         case Recorded(event=ActionHandedOver(action_id=action_id)):
-            return line_of(item, run, await engine.queries.child_of(action_id))
+            return line_of(item, run, engine.queries.child_of(action_id))
         case _:
             return line_of(item, run)
 
@@ -94,9 +95,9 @@ async def _lines(engine: Engine, items: AsyncGenerator[Item], run: Run) -> Async
     async with aclosing(items):
         try:
             async for item in items:
-                yield encoded(await _line(engine, item, run)) + b"\n"
+                yield json_line(encoded(_line(engine, item, run)))
         except PolluxError as problem:
-            yield encoded(_last_word(as_it_is(engine, problem))) + b"\n"
+            yield json_line(encoded(_last_word(as_it_is(engine, problem))))
 
 
 async def _sent(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncGenerator[bytes]:
@@ -106,7 +107,7 @@ async def _sent(engine: Engine, items: AsyncGenerator[Item], run: Run) -> AsyncG
                 if item is None:
                     yield b":\n\n"
                     continue
-                line = await _line(engine, item, run)
+                line = _line(engine, item, run)
                 number = f"id: {line['seq']}\n" if "seq" in line else ""
                 yield f"{number}event: {line['type']}\ndata: ".encode() + encoded(line) + b"\n\n"
         except PolluxError as problem:

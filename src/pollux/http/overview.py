@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from pollux._version import __version__
 from pollux.asgi.bodies import moment
-from pollux.asgi.credentials import USER as OPERATOR
 from pollux.asgi.endpoint import Call
 from pollux.config import ConfigError
 from pollux.config.models import model_ref
@@ -58,17 +57,17 @@ async def health(runtime: Runtime, call: Call) -> HealthView:
     """How this server is, and what waits for this user."""
     engine = runtime.engine
     profile = engine.profiles.get("default") or next(iter(engine.profiles.values()), Profile())
-    # How much everybody does here is for the one who runs it.
-    last = await head(runtime, call) if call.user == OPERATOR else None
+    last = await head(runtime, call)
     return HealthView(
         version=__version__,
         store=StoreHealth(kind=engine.queries.store_kind, writable=await _is_writable(runtime)),
         model=profile.model,
         provider=_provider(profile.model),
+        missing_key=runtime.missing_key,
         profiles=sorted(engine.profiles.keys() - runtime.kept),
         pending=await engine.queries.waiting(call.user, most=COUNTED),
         unknown=len(await engine.queries.unknown(call.user, limit=COUNTED)),
-        audit=AuditHealth(entries=last.entries if last else None, head=last.head if last else None),
+        audit=AuditHealth(entries=last.entries, head=last.head),
         workers=await engine.queries.workers(),
         google=await _google(runtime, call),
         runbooks=bool(runtime.kept),

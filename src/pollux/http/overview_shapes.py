@@ -117,6 +117,8 @@ class HealthView(Camel, kw_only=True, frozen=True):
     store: StoreHealth
     model: str
     provider: str
+    missing_key: str
+    """Why the model cannot be asked, for want of a key; empty where it can."""
     profiles: list[str]
     pending: int
     unknown: int

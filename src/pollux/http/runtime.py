@@ -36,6 +36,8 @@ class Runtime:
     """Profiles whose calls are approved as they are or not at all: documents say them, and those stay as they are."""
     checks: Rate = field(default_factory=lambda: Rate(per_minute=30, burst=30, now=time.monotonic))
     """How often one user may have the audit checked."""
+    missing_key: str = ""
+    """Why the default profile's model cannot be asked, for want of a key."""
     since: float = field(default_factory=time.monotonic)
     """When it began to serve."""
 

@@ -172,8 +172,10 @@ class RunView(Camel, kw_only=True, frozen=True):
     profile: str
     model: str
     created_at: str
+    updated_at: str
     cost: float | None
     """US dollars by list prices; null where there is none."""
+    ended_at: str | None = None
     error_code: str | None = None
     connect_url: str | None = None
 
@@ -256,10 +258,12 @@ class AttachmentView(Camel, kw_only=True, frozen=True):
 
 
 class MessageView(Camel, kw_only=True, frozen=True):
-    """A message by its number. A `notice` is for people alone; models never read it."""
+    """A message by its number. A `notice` is the assistant's own request for approval: models never read it."""
 
     number: int
     kind: Literal["user", "assistant", "tool", "notice"]
+    role: Literal["user", "assistant", "tool"]
+    """Who says it. A `notice` is said by the assistant."""
     text: str
     calls: list[CallView]
     results: list[ResultView]
@@ -356,17 +360,21 @@ class AuditPage(Camel, kw_only=True, frozen=True):
 
 
 class AuditVerified(Camel, kw_only=True, frozen=True):
+    """`entries` and `head` are for the operator of the server; for others both are null."""
+
     ok: bool = True
     valid: bool
-    entries: int
-    head: str
+    entries: int | None
+    head: str | None
     problems: list[str]
 
 
 class AuditHead(Camel, kw_only=True, frozen=True):
+    """How far the chain goes. It is one for all users: for anybody but the operator of the server both are null."""
+
     ok: bool = True
-    head: str
-    entries: int
+    head: str | None
+    entries: int | None
 
 
 class SessionView(Camel, kw_only=True, frozen=True):

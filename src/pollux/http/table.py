@@ -77,7 +77,7 @@ ENDPOINTS: Final = (
     Endpoint(method="GET", path="/api/agent/audit/verify", handler=audit.verify, returns=s.AuditVerified,
              summary="Whether the audit is as it was written"),
     Endpoint(method="GET", path="/api/agent/audit/head", handler=audit.head, returns=s.AuditHead,
-             summary="The hash of the last entry, to be kept elsewhere"),
+             summary="For the operator: the hash of the last entry, to be kept elsewhere"),
     Endpoint(method="GET", path="/api/agent/usage", handler=overview.usage, query=o.UsageQuery, returns=o.UsageDays,
              summary="Tokens and costs by day and model"),
     Endpoint(method="GET", path="/api/health", handler=overview.health, returns=o.HealthView,

@@ -71,6 +71,7 @@ def message_view(number: int, message: Message) -> MessageView:
     return MessageView(
         number=number,
         kind=message.role,
+        role="assistant" if message.role == "notice" else message.role,
         text=message.text,
         calls=[CallView(id=call.id, tool=call.name, args=call.args) for call in message.calls],
         results=[

@@ -159,7 +159,7 @@ async def begin(runtime: Runtime, call: Call) -> Run:
     if not body.prompt.strip():
         raise ValidationError("prompt must hold more than blanks")
     if body.profile in runtime.kept:
-        raise NotFound(f"there is no profile {body.profile!r}")
+        raise NotFound("there is no such profile")
     blobs = blobs_of(body.attachments) if body.attachments else []
     start = Start(
         user(body.prompt, *blobs) if blobs else body.prompt,

@@ -34,6 +34,8 @@ def run_view(run: Run) -> RunView:
         profile=run.profile,
         model=run.model,
         created_at=moment(run.created_at),
+        updated_at=moment(run.updated_at),
+        ended_at=moment(ending.at) if ending else None,
         # A provider that counts nothing says nothing of what it costs either.
         cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,

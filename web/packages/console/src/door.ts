@@ -164,7 +164,7 @@ class Door extends EventTarget {
     heardAt(response.headers.get("date"));
     if (response.ok) return response;
     const refusal = await refusalOf(response);
-    if (response.status !== 401) throw refusal;
+    if (response.status !== 401 && refusal.code !== "csrf_required") throw refusal;
     // Refused before anything was done: it may go again.
     const mayGoAgain = method !== "GET" && !path.startsWith(SESSION);
     if (mayGoAgain && (await this.#isRenewed().catch(() => false)))

@@ -129,6 +129,7 @@ describe("health", () => {
       runbooks: false,
       uptimeSeconds: 5,
       draining: false,
+      missingKey: "",
     },
   };
 

@@ -39,21 +39,23 @@ export function Check(): VNode {
       </p>
       <Problem of={deed.problem} />
       {checked && (checked.valid ? <Whole checked={checked} /> : <Broken checked={checked} />)}
-      {head.value && <Head head={head.value} />}
+      {head.value && head.value.entries !== null && head.value.head !== null && (
+        <Head entries={head.value.entries} head={head.value.head} />
+      )}
     </section>
   );
 }
 
-function Head({ head }: { head: AuditHead }): VNode {
+function Head({ entries, head }: { entries: number; head: string }): VNode {
   return (
     <div class="head">
       <p>
-        The head, after {several(head.entries, "entry", "entries")}. Keep it elsewhere: whoever changes the
-        past cannot make it come out the same.
+        The head, after {several(entries, "entry", "entries")}. Store it elsewhere. If history is altered, it
+        no longer matches.
       </p>
       <div class="row">
-        <code>{head.head}</code>
-        <CopyButton text={`${head.entries} ${head.head}`} what="the head, with its number">
+        <code>{head}</code>
+        <CopyButton text={`${entries} ${head}`} what="the head, with its number">
           Copy the head
         </CopyButton>
       </div>
@@ -65,8 +67,9 @@ function Whole({ checked }: { checked: Checked }): VNode {
   return (
     <Notice tone="good">
       <span>
-        <b>The audit is whole.</b> {several(checked.entries, "entry", "entries")}, none changed, missing or
-        moved.
+        <b>The audit is whole.</b>{" "}
+        {checked.entries === null ? "No entry is" : `${several(checked.entries, "entry", "entries")}, none`}{" "}
+        changed, missing or moved.
       </span>
       <span>
         <Clock at={checked.at} />

@@ -67,9 +67,10 @@ function store({ store: { kind, writable } }: HealthView): Check {
   };
 }
 
-function model({ model: name, provider, profiles }: HealthView): Check {
+function model({ model: name, provider, missingKey, profiles }: HealthView): Check {
   const by = provider ? ` (${provider})` : "";
   const named = `${name}${by}; ${several(profiles.length, "profile")}: ${profiles.join(", ")}`;
+  if (name && missingKey) return { name: "Model", level: "bad", found: named, todo: missingKey };
   if (name) return { name: "Model", level: "good", found: named };
   return {
     name: "Model",

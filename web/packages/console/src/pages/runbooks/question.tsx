@@ -40,7 +40,7 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
       door.post(`/api/runbooks/runs/${encodeURIComponent(runId)}/tool-approval`, {
         approvalId: id,
         approved,
-        remember: approved && isRemembered,
+        remember: approved && isRemembered && question.scopes.includes("session"),
         argsHash: question.argsHash,
       }),
     );
@@ -57,7 +57,7 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
       <p class="faint">
         Asked because {visible(reason)}. <Countdown until={question.expiresAt} />
       </p>
-      {byAgent && (
+      {byAgent && question.scopes.includes("session") && (
         <label class="check">
           <input
             type="checkbox"

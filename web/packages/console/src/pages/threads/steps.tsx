@@ -1,13 +1,16 @@
 /** What the agent did: each call in a line that unfolds to its arguments and what came of it. Where one waits for an
 answer, the question stands for it. */
 
+import type { RunView } from "@pollux/protocol";
 import { visible } from "@pollux/widget";
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { door } from "../../door";
 import { Arguments, JsonView, Pre } from "../../parts/arguments";
 import { Icon, type IconName } from "../../parts/icon";
 import { span } from "../../parts/moment";
-import { linkTo } from "../../place";
+import { readUnsure } from "../../unsure";
+import { Settle, type Settlement } from "../unknown/settle";
 import type { Step, StepState } from "./step";
 
 const SHOWN: Readonly<Record<StepState, readonly [words: string, tone: string, icon: IconName]>> = {
@@ -29,6 +32,7 @@ export function Steps({ steps }: { steps: readonly Step[] }): VNode | null {
       {steps.map((step) => (
         <li key={step.id} hidden={step.state === "asked"}>
           <StepView step={step} />
+          {step.code === "outcome_unknown" && step.actionId && <Unknown step={step} />}
         </li>
       ))}
     </ul>
@@ -52,23 +56,52 @@ function StepView({ step }: { step: Step }): VNode {
       </summary>
       <div class="inside">
         <Arguments args={step.args} />
-        <Outcome step={step} isUnknown={isUnknown} />
+        <Outcome step={step} />
       </div>
     </details>
   );
 }
 
-function Outcome({ step, isUnknown }: { step: Step; isUnknown: boolean }): VNode {
+/** Whether it happened a person finds out, and says it here. */
+function Unknown({ step }: { step: Step }): VNode {
+  const [asked, setAsked] = useState<Settlement | null>(null);
+  const [settled, setSettled] = useState<Settlement | null>(null);
+  if (settled)
+    return <p class="faint">Resolved as {settled === "done" ? "done" : "not done"}, on your word.</p>;
+  const settle = async (outcome: Settlement): Promise<void> => {
+    await door.post<RunView>(`/api/agent/actions/${encodeURIComponent(step.actionId)}/settle`, { outcome });
+    setSettled(outcome);
+    setAsked(null);
+    void readUnsure();
+  };
+  return (
+    <div class="notice warn">
+      <span>
+        It started, and may or may not have completed. Look where it would show, then say what you found.
+      </span>
+      <button type="button" onClick={() => setAsked("done")}>
+        It happened
+      </button>
+      <button type="button" onClick={() => setAsked("not_done")}>
+        It did not happen
+      </button>
+      {asked && (
+        <Settle
+          action={step}
+          settlement={asked}
+          onSettle={() => settle(asked)}
+          onClose={() => setAsked(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+function Outcome({ step }: { step: Step }): VNode {
   const { message, output, observed, result, startedAt, endedAt } = step;
   return (
     <>
       {message && <p dir="auto">{visible(message)}</p>}
-      {isUnknown && (
-        <p>
-          It was begun, and nobody knows whether it happened.{" "}
-          <a href={linkTo("unknown")}>Say what became of it</a>
-        </p>
-      )}
       {output && <Pre text={visible(output)} label="What it showed" />}
       {observed.length > 0 && (
         <ul class="observed" aria-label="What the agent did by itself">

@@ -60,6 +60,6 @@ export function Lost({ action, onSettle }: Props): VNode {
   );
 }
 
-export function titleOf({ preview, tool }: UnknownView): string {
+export function titleOf({ preview, tool }: Pick<UnknownView, "preview" | "tool">): string {
   return visible(preview.trim() || tool).split("\n", 1)[0] ?? "";
 }

@@ -11,7 +11,7 @@ import { titleOf } from "./lost";
 export type Settlement = "done" | "not_done";
 
 interface Props {
-  readonly action: UnknownView;
+  readonly action: Pick<UnknownView, "preview" | "tool">;
   readonly settlement: Settlement;
   readonly onSettle: () => Promise<void>;
   readonly onClose: () => void;

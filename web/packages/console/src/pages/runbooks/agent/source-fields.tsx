@@ -4,6 +4,7 @@ import type { RunbookSettings } from "@pollux/protocol";
 import type { VNode } from "preact";
 import { type Draft, INTERNAL, OWN, registered } from "./draft";
 import { ListField, PairsField } from "./list-field";
+import { ModelField } from "./model-field";
 import type { Put } from "./panel";
 
 interface Props {
@@ -36,19 +37,7 @@ export function SourceFields({ draft, put, settings }: Props): VNode {
         )}
       </label>
       {draft.source === INTERNAL ? (
-        <label class="field">
-          Model
-          <input
-            type="text"
-            autoComplete="off"
-            value={draft.model}
-            placeholder={settings.model ?? ""}
-            onInput={({ currentTarget }) => put("model", currentTarget.value)}
-          />
-          <small>
-            {settings.model ? `Empty: ${settings.model}, as the settings say.` : "The settings name none."}
-          </small>
-        </label>
+        <ModelField value={draft.model} settings={settings} onInput={(model) => put("model", model)} />
       ) : (
         <>
           {draft.source === OWN && (
