@@ -27,6 +27,9 @@ CODED: Final = (
 )
 """Where codes are given."""
 
+TOLD: Final = ("asgi", "http", "page", "runbooks", "engine", "tools/google")
+"""Where callers over HTTP hear of one: each code there has its line on the page."""
+
 ERRORS: Final = (
     *(value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.PolluxError)),
     ConfigError,
@@ -85,6 +88,7 @@ ACTION_CODES: Final = {
     "timeout": "the tool took longer than it may",
     "page_gone": "the page did not answer in time",
     "cancelled": "the run was cancelled before or while it ran, and it did not happen",
+    "agent_failed": "the agent of a runbook's block could not be started, or failed",
     "outcome_unknown": "it was begun, and nobody can tell how far it came",
     "not_done": "a person found out that it had not happened",
 }
@@ -101,6 +105,8 @@ REFUSAL_CODES: Final = {
     "args_changed": "the arguments are not the ones whose hash was given",
     "no_recipient": '"always" is more than the question offers: the call names nobody, or comes from a page',
     "run_exists": "a run of this id began before",
+    "not_restored": "the store is to be adopted, but was not restored or copied",
+    "usage": "a command names something that is not there",
 }
 """The codes of a Misfit or ValidationError that a caller may want to tell apart."""
 
@@ -108,7 +114,13 @@ HTTP_CODES: Final = {
     "invalid": "400: the body, the query or a header does not fit; the text names the member",
     "bad_request": "400: no HTTP/1.1 as we read it",
     "disconnected": "400: the body ended before it was whole",
+    "bad_attachment": "400: a file that came with the prompt cannot be taken; the text says why",
+    "not_configured": "400: no Google client is configured here",
+    "history_unsigned": "400: the page's history has no seal",
+    "history_invalid": "400: the page's history is not as it was given, or was given to somebody else",
     "auth_error": "401: no or no valid credential; 403 with `connectUrl` where only a scope is missing",
+    "csrf_required": "403: a request by cookie lacks the header `X-Pollux-CSRF`; `GET /api/session` returns its value",
+    "forbidden": "403: a visitor's token is good for the page's own routes alone",
     "bad_host": "403: the host name is not served here (400: none, or several)",
     "bad_origin": "403: another site's page sent it",
     "policy_denied": "403: the policy forbids the edited arguments; or a runbook is to be changed where that is off",
@@ -121,13 +133,19 @@ HTTP_CODES: Final = {
     "document_changed": "409: the runbook is not the one that was read; read it again",
     "needs_decision": "409: a block of the runbook stopped it; say whether it is tried again or passed over",
     "run_exists": "409: the run of the key was erased",
-    "too_large": "413: the body is larger than 1 MiB",
+    "history_expired": "409: the page's history is older than 24 hours",
+    "answer_gone": "409: the page's request was answered before, and the answer is not kept any more",
+    "too_large": "413: the body is larger than 1 MiB, or 12 MiB where files may come with a prompt; or a file is larger"
+    " than 5 MiB, the files of a prompt than 8 MiB, or those of a thread than 14 MiB",
     "rate_limited": "429: `Retry-After` says when to come again",
     "budget": "429: the tokens of the user's day are spent",
     "head_too_large": "431: the headers are larger than 128 KiB",
     "internal": "500: a fault of ours; the log tells more under the correlation id",
     "draining": "503: this process is stopping; with `runId` where a run had begun",
     "store_error": "503: the store could not be written or read",
+    "busy": "503: the page's agent is still at work; send the same request again, with `runId`",
+    "unavailable": "503: a service that is needed for the answer cannot be reached",
+    "seal_error": "500: sealed data does not open; told as `internal`",
     "auth_unavailable": "503: the issuer's keys cannot be had",
 }
 """The codes of an error's answer, besides those of a verb that was refused (409)."""
@@ -217,17 +235,28 @@ def _codes(codes: dict[str, str]) -> str:
 
 
 def _is_complete() -> None:
+    told = {code for folder in TOLD for path in (SOURCE / folder).rglob("*.py") for code in _codes_in(path)}
+    explained = {*RUN_CODES, *ACTION_CODES, *REFUSAL_CODES, *HTTP_CODES, *(cls.code for cls in ERRORS), ""}
+    if missing := told - explained:
+        raise SystemExit(f"scripts/reference.py does not explain the codes {sorted(missing)}")
     written = {code for path in CODED for code in _codes_in(SOURCE / path)}
     known = RUN_CODES.keys() | ACTION_CODES.keys() | REFUSAL_CODES.keys()
     if written - known:
         raise SystemExit(f"scripts/reference.py does not explain the codes {sorted(written - known)}")
     # An approval that is no longer open refuses with its status, an error of the tree with its own code.
-    elsewhere = {*get_args(ApprovalStatus), *(cls.code for cls in ERRORS)}
+    elsewhere = {*told, *get_args(ApprovalStatus), *(cls.code for cls in ERRORS)}
     if known - written - elsewhere:
         raise SystemExit(f"the source has no codes {sorted(known - written - elsewhere)}")
 
 
-_PLACES: Final = {"Ending": (2,), "Outcome": (3,), "_action_failed": (1,), "_after_stop": (3,), "_refusal": (2,)}
+_PLACES: Final = {
+    "HttpError": (1,),
+    "Ending": (2,),
+    "Outcome": (3,),
+    "_action_failed": (1,),
+    "_after_stop": (3,),
+    "_refusal": (2,),
+}
 """Where a code stands among the positional arguments."""
 
 

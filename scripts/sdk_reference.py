@@ -24,6 +24,7 @@ from pollux.sdk import agent, approvals, events, logs, prompt
 from pollux.sdk.events import AgentEvent
 from pollux.sdk.gemini_cli.sessions import LoadedSession, MessageRecord
 from pollux.sdk.logs import Logger
+from pollux.sdk.open_questions import OpenQuestion
 from pollux.sdk.result import ToolUse
 from pollux.sdk.session import Spent
 from pollux.sdk.sessions import SessionInfo
@@ -49,11 +50,11 @@ NAMES: Final = {
     "Approvals and rules": ("ApprovalRequired", "Approve", "Reject", "Edit", "Rule"),
     "Messages, and files in a prompt": ("Message", "Text", "Blob", "FileRef"),
     "Sessions of Gemini CLI": ("load_session", "message_records_to_history"),
-    "Errors": ("PolluxError", "ValidationError", "SessionNotFound"),
+    "Errors": ("PolluxError", "ValidationError", "NotFound", "SessionNotFound"),
     "Version": ("__version__",),
 }
 
-MET: Final = (ToolUse, Usage, SessionInfo, Spent, AgentFs, AgentShell, ShellResult, Logger)
+MET: Final = (ToolUse, Usage, SessionInfo, Spent, OpenQuestion, AgentFs, AgentShell, ShellResult, Logger)
 """What the names above return or take. Nobody makes these by hand."""
 
 OURS: Final = frozenset({"is_conditional"})
@@ -122,7 +123,9 @@ def _entry(name: str, value: Any, *, kind: str = "", is_made: bool = True) -> st
 def _class(cls: type[Any], node: ast.ClassDef, *, title: str, is_made: bool) -> str:
     bases = [base.__name__ for base in cls.__bases__ if base.__module__.startswith("pollux")]
     parts = [title, _prose(ast.get_docstring(node))]
-    if bases:
+    if cls.__name__ in bases:
+        parts.append(_fields(cls.__bases__[0]))
+    elif bases:
         parts.append(f"\nA kind of `{bases[0]}`, with all that belongs to it.\n")
     methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
     if (init := methods.get("__init__")) is not None and is_made:

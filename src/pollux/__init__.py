@@ -8,9 +8,8 @@ from pollux._version import __version__
 TYPE_CHECKING = False  # As type checkers know it, without the 5 ms that importing it takes.
 
 if TYPE_CHECKING:
-    from pollux.core.errors import PolluxError, SessionNotFound, ToolError, ValidationError
+    from pollux.core.errors import NotFound, PolluxError, SessionNotFound, ToolError, ValidationError
     from pollux.core.messages import Blob, FileRef, Message, Text
-    from pollux.core.policy import Rule
     from pollux.core.prices import Price
     from pollux.core.profile import Limits
     from pollux.core.tools import Reconciled, ToolContext
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pollux.sdk.gemini_cli.history import message_records_to_history
     from pollux.sdk.gemini_cli.sessions import load_session
     from pollux.sdk.result import Result, RunFailed
+    from pollux.sdk.rule import Rule
     from pollux.tools.definition import ToolDefinition, ToolExecutionContext
     from pollux.tools.skills import skill_dir
     from pollux.tools.typed.tools import define_tool, tool
@@ -36,12 +36,13 @@ _HOMES = {
     "GeminiAgent": "sdk.agent",
     "Limits": "core.profile",
     "Message": "core.messages",
+    "NotFound": "core.errors",
     "PolluxError": "core.errors",
     "Price": "core.prices",
     "Reconciled": "core.tools",
     "Reject": "sdk.approvals",
     "Result": "sdk.result",
-    "Rule": "core.policy",
+    "Rule": "sdk.rule",
     "RunFailed": "sdk.result",
     "SessionContext": "sdk.context",
     "SessionNotFound": "core.errors",
@@ -70,6 +71,7 @@ __all__ = [
     "GeminiAgent",
     "Limits",
     "Message",
+    "NotFound",
     "PolluxError",
     "Price",
     "Reconciled",

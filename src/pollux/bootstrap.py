@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from pollux.config import ConfigError, ProviderName, Settings, explain_missing, model_ref
+from pollux.config.exposed import warn_of_readable
 from pollux.core.errors import MissingCredential, ValidationError
 from pollux.core.policy import Rule
 from pollux.core.profile import Profile
@@ -25,6 +26,7 @@ from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest, Provider, P
 from pollux.engine.perform import Instruct, fixed_instructions
 from pollux.engine.ports import Clock, Dispatcher, Store
 from pollux.engine.system import SystemClock
+from pollux.engine.untrusted import read_small
 from pollux.providers import reach
 from pollux.providers.bounded import Bounded
 from pollux.telemetry import traced_provider, traced_tool, tracer
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from pollux.tools.google.account import Google
 
 KEY_BYTES = 32
+LARGEST_KEY = 4096
+"""Bytes of a file with a key or a token."""
 SHORTEST_KEY = 16
 """Of a key that a person chose."""
 # Not what a change of keys was writing when it was killed: that has letters, or twelve digits.
@@ -130,13 +134,16 @@ def open_store(settings: Settings) -> Store:
     # Not `Path.is_dir`, which raises where the way there may not be looked at; opening it says why.
     if os.path.isdir(settings.store):
         raise ConfigError(f"{settings.store} is a folder. Give the path of a file for the store")
+    if os.path.exists(settings.store) and not os.path.isfile(settings.store):
+        raise ConfigError(f"{settings.store} is not a regular file. Give the path of one for the store")
     try:
         _make_folders(settings.store.parent)
     except OSError as error:
         raise ConfigError(f"{settings.store.parent} cannot be made ({error.strerror}). Give another store") from error
-    _refuse_exposed(settings.store)
-    key = read_key(settings.home / "audit.key")
     heads, elsewhere = _heads_of(settings.store, settings.home), settings.audit_heads_file
+    _refuse_exposed(settings.store, heads)
+    warn_of_readable(settings)
+    key = read_key(settings.home / "audit.key")
     return SqliteStore(settings.store, key=key, heads=heads, elsewhere=elsewhere)
 
 
@@ -171,6 +178,8 @@ def _postgres(url: Secret, settings: Settings, *, beside: "Beside | None" = None
     except ValidationError as problem:
         raise ConfigError(f"POLLUX_STORE: {problem}") from None
     heads = settings.home / f"audit-heads.{hashlib.sha256(named.encode()).hexdigest()[:16]}.jsonl"
+    _refuse_exposed(heads)
+    warn_of_readable(settings)
     key = read_key(settings.home / "audit.key")
     return PostgresStore(
         url,
@@ -239,7 +248,7 @@ def _former(home: Path) -> list[int]:
 
 
 def _privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | os.O_NONBLOCK, 0o600)
 
 
 @asynccontextmanager
@@ -332,16 +341,16 @@ def made_once(path: Path, make: Callable[[], bytes]) -> tuple[bytes, bool]:
     _refuse_exposed(path, is_secret=True)
     try:
         try:
-            return path.read_bytes(), False
+            return read_small(path, most=LARGEST_KEY), False
         except FileNotFoundError:
             is_new = _put_first(path, make())
-        return path.read_bytes(), is_new
+        return read_small(path, most=LARGEST_KEY), is_new
     except OSError as error:
         raise ConfigError(f"{path} cannot be made or read ({error.strerror}). Check POLLUX_HOME") from error
 
 
-def _refuse_exposed(path: Path, *, is_secret: bool = False) -> None:
-    if problem := grave([path], is_secret=is_secret):
+def _refuse_exposed(*paths: Path, is_secret: bool = False) -> None:
+    if problem := grave(paths, is_secret=is_secret):
         raise ConfigError(problem)
 
 
@@ -485,5 +494,5 @@ class Renamed:
 
 def _needed(key: Secret | None, name: str) -> Secret:
     if key is None:
-        raise MissingCredential(explain_missing(name))
+        raise MissingCredential(explain_missing(name, by_flag=False))
     return key

@@ -12,10 +12,11 @@ from typing import Final
 
 from pollux.config import ConfigError, Rights, Settings, load_project
 from pollux.config.rights import NO_RIGHTS
+from pollux.config.table import FILES
 from pollux.core.frozen import frozen
 from pollux.tools.files.root import Root
 from pollux.tools.shell.agent_shell import Runner
-from pollux.tools.shell.sandbox import SECRETS, Sandbox, own_home
+from pollux.tools.shell.sandbox import RECORDS, SECRETS, Sandbox, own_home
 
 SHELL_FILES: Final = tuple(
     ".bash_login .bash_logout .bash_profile .bashrc .inputrc .kshrc .profile .zlogin .zlogout .zprofile .zshenv "
@@ -38,6 +39,10 @@ class Control:
     hidden: tuple[Path, ...] = ()
     kept: tuple[Path, ...] = ()
     stores: tuple[Path, ...] = ()
+    records: Path | None = None
+    """Where commands at work are noted, for all processes."""
+    missing: tuple[Path, ...] = ()
+    """Files that settings name, and that are not there: a command cannot make them while it runs."""
 
     def runner_at(self, path: Path, sandbox: Sandbox) -> Runner:
         """Runs commands there, with these places covered where there is a sandbox."""
@@ -47,8 +52,9 @@ class Control:
             hidden=self.hidden,
             kept=self.kept,
             stores=self.stores,
-            reserved=(*HIDDEN_HERE, *KEPT_HERE),
+            reserved=(*HIDDEN_HERE, *KEPT_HERE, *_beneath(path, self.missing)),
             endings=RUNBOOKS,
+            records=self.records,
         )
 
     def root_at(self, path: Path) -> Root:
@@ -60,7 +66,8 @@ def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) ->
     """The control files for an agent that works in this folder. `named` are policies, skills and what else it obeys."""
     root = root.resolve()
     hidden = [settings.home, *_own_config(settings), *(root / name for name in HIDDEN_HERE)]
-    kept = [*named, *_by_rights(settings), *(root / name for name in KEPT_HERE)]
+    by_settings = tuple(_by_settings(settings))
+    kept = [*named, *by_settings, *_by_rights(settings), *(root / name for name in KEPT_HERE)]
     if settings.project_file is not None:
         kept.append(settings.project_file.path)
     if settings.config is not None:
@@ -72,7 +79,27 @@ def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) ->
     # A folder that holds the working folder itself cannot be kept as a whole.
     kept = [place for place in kept if not root.is_relative_to(os.path.realpath(root / place))]
     stores = (settings.store,) if isinstance(settings.store, Path) else ()
-    return Control((*hidden, *stores), tuple(kept), stores)
+    missing = tuple(place for place in by_settings if not os.path.lexists(place))
+    return Control((*hidden, *stores), tuple(kept), stores, settings.home / RECORDS, missing)
+
+
+def _by_settings(settings: Settings) -> Iterator[Path]:
+    """Every file that a setting names, whichever there will be: a right, a record or a key may be in it."""
+    for name in FILES:
+        match getattr(settings, name):
+            case Path() as path:
+                yield path
+            case str() as text if "://" not in text:
+                yield Path(text)
+            case _:
+                pass
+
+
+def _beneath(root: Path, places: Iterable[Path]) -> Iterator[str]:
+    top = os.path.realpath(root)
+    for place in places:
+        if (real := os.path.realpath(place)).startswith(f"{top}/"):
+            yield os.path.relpath(real, top)
 
 
 def _own_config(settings: Settings) -> Iterator[Path]:

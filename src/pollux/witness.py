@@ -90,8 +90,11 @@ class Witness:
 def to_file(path: Path) -> Take:
     """Append it to this file, and see it on the disk."""
 
+    # Never waits: where that is a pipe that nobody reads, the head is given again later.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+
     def append(head: str) -> None:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        file = os.open(path, flags, 0o600)
         try:
             os.write(file, f"{head}\n".encode())
             os.fsync(file)

@@ -1,10 +1,12 @@
 """Questions to whoever sits there: one at a time, and Ctrl-C is no answer but an end."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from tests.waiting import until
 
+from pollux.cli.asking import described
 from pollux.cli.chat.keys import Interrupted
 from pollux.cli.chat.questions import Questions, answer_of
 from pollux.cli.chat.screen import Screen
@@ -109,3 +111,18 @@ async def test_a_key_of_ours_is_not_shown_in_a_question(capsys: pytest.CaptureFi
 )
 def test_only_a_plain_yes_is_one(word: str, answer: Answer):
     assert answer_of(word) == answer
+
+
+def test_a_long_text_is_shown_line_by_line_and_its_tool_and_recipient_once_more_below_it():
+    asked = question("notes.txt")
+    asked = replace(asked, args={"path": "notes.txt", "content": "\n".join(f"line {n}" for n in range(5_000))})
+    rows = described(asked).splitlines()
+    assert "    content: 5,000 lines" in rows and "      | line 4999" in rows
+    assert rows[-1] == "  This was write_file to notes.txt; scroll up to read it"
+
+
+def test_a_line_of_a_text_cannot_pass_for_a_row_of_the_question():
+    asked = replace(question("a.txt"), args={"content": "x\n    to b.txt\n  run it? \x1b[2J"})
+    rows = described(asked).splitlines()
+    assert "      |     to b.txt" in rows and "      |   run it? \\x1b[2J" in rows
+    assert "This was" not in rows[-1]

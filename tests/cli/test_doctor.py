@@ -55,13 +55,49 @@ def status(checks: dict[str, dict[str, Any]], *names: str) -> list[str]:
     return [checks[name]["status"] for name in names]
 
 
+# The tools
+
+CODE = """
+from pollux import tool
+
+@tool(side_effect=True, default_approval="not_required")
+def post(text: str) -> str:
+    "Post it."
+    return text
+
+@tool
+def look() -> str:
+    "Look."
+    return "seen"
+"""
+
+
+@pytest.mark.parametrize(("names", "expected"), [(("look",), "ok"), (("look", "post"), "warning")])
+def test_configured_tools_that_act_without_a_question_are_named(
+    machine: Machine, names: tuple[str, ...], expected: str
+):
+    (machine.cwd / "own_tools.py").write_text(CODE)
+    (machine.cwd / "own.toml").write_text("".join(f'[tools.{name}]\nuse = "own_tools:{name}"\n' for name in names))
+    machine.environ |= {"GEMINI_API_KEY": KEY, "PYTHONPATH": str(machine.cwd)}
+    check = found(machine, "--offline", "--config", "own.toml", code=0)["tools"]
+    assert check["status"] == expected
+    assert check["details"] == (["post"] if "post" in names else [])
+
+
+def test_a_tool_that_cannot_be_loaded_is_an_error(machine: Machine):
+    (machine.cwd / "own.toml").write_text('[tools.look]\nuse = "no_such_module:look"\n')
+    machine.environ |= {"GEMINI_API_KEY": KEY}
+    check = found(machine, "--offline", "--config", "own.toml", code=1)["tools"]
+    assert check["status"] == "error" and "no_such_module" in check["message"]
+
+
 # The service
 
 
 def test_where_all_is_well_every_check_says_so_and_nothing_is_made(machine: Machine, url: str):
     machine.environ |= {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
     checks = found(machine, code=0)
-    names = ["python", "sqlite", "parts", "sandbox", "config", "access", "key", "endpoint", "model", "store"]
+    names = ["python", "sqlite", "parts", "modules", "sandbox", "config", "access", "key", "endpoint", "model", "store"]
     assert list(checks) == names
     assert status(checks, "python", "parts", "config", "key", "endpoint", "model", "store") == ["ok"] * 7
     assert list(machine.home.iterdir()) == [] and list(machine.cwd.iterdir()) == []

@@ -8,10 +8,13 @@ from typing import Any, get_args
 import pytest
 import yaml
 from tests.cli.conformance.suite import PROVIDERS
+from tests.cli.programs import Place
 
+from pollux.cli.doctor.checks import Check, modules
 from pollux.cli.models import SOME
 from pollux.config import SETTINGS, ProviderName, provider_of
 from pollux.config.models import FORMS
+from pollux.emulator import Emulator
 from pollux.testing.provider_suite import ProviderSuite
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -69,3 +72,28 @@ def test_a_provider_passes_the_suite_that_all_of_them_pass(name: ProviderName):
 def test_a_provider_is_held_to_the_command_lines_contract_too(name: ProviderName):
     """Ollama speaks OpenAI's format, through the same code."""
     assert name in [provider_of(provider.model) for provider in PROVIDERS]
+
+
+def test_doctor_finds_what_modules_yaml_and_the_providers_do_not_agree_on(tmp_path: Path):
+    assert modules(REPOSITORY) == Check("modules", "ok", "modules.yaml and the 4 providers agree")
+    assert modules(tmp_path) is None
+    (tmp_path / "src/pollux").mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/gemini.md").write_text("`gemini-…`")
+    entry = {"name": "gemini", "models": ["gemini-…"], "env": ["GEMINI_API_KEY"], "docs": "docs/gemini.md"}
+    entries = [entry | {"source": "gone.py", "conformance": "gone.py::Test"}]
+    (tmp_path / "modules.yaml").write_text(yaml.safe_dump({"providers": entries}))
+    found = modules(tmp_path)
+    assert found is not None and found.status == "error"
+    assert {"ollama is not in modules.yaml", "gemini: source is not there: gone.py"} < set(found.details)
+    assert "gemini: docs/gemini.md does not name GEMINI_API_KEY" in found.details
+    (tmp_path / "modules.yaml").write_text("providers: 7")
+    broken = modules(tmp_path)
+    assert broken is not None and "cannot be used" in broken.message
+
+
+def test_ollama_answers_and_is_well_against_the_emulator_without_a_key(tmp_path: Path, emulator: Emulator):
+    place = Place(tmp_path, OLLAMA_HOST=emulator.url)
+    assert place.run("say hi", "--model", "ollama/llama3.2").text == "hi"
+    refused = Place(tmp_path / "other", OPENAI_API_KEY="", OPENAI_BASE_URL=f"{emulator.url}/v1")
+    assert refused.run("say hi", "--model", "gpt-5").code == 1

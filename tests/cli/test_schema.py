@@ -32,7 +32,8 @@ EVERY_SDK_EVENT: tuple[AgentEvent, ...] = (
     events.ToolCallResponse("c1", "add", result=[1, None]),
     events.ApprovalRequired("apr_1", "c1", "mail", {"to": "bob"}, "sha256:0", "asks", "to bob", 1.5, ("bob",)),
     events.ChatCompressed(100, 10, "compressed"),
-    events.UsageUpdate(Usage(1, 2), Usage(3, 4, 5, 6), 0.5),
+    events.ToolCallStarted("call_1", "add"),
+    events.UsageUpdate(Usage(1, 2), Usage(3, 4, 5, 6), 0.5, 0.25),
     events.Failure("timeout", "too late"),
     events.Finished("completed"),
 )

@@ -103,3 +103,36 @@ def test_a_folder_whose_name_is_no_text_is_told_all_the_same(machine: Machine):
     machine.cwd.mkdir()
     assert machine.told("setup", "--json")["file"] == str(file_of(machine))
     assert "\\udcff" in machine.run("setup").stdout
+
+
+@pytest.mark.parametrize(("provider", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")])
+def test_other_providers_get_a_template_in_the_folder_s_environment_file(machine: Machine, provider: str, name: str):
+    told = machine.told("setup", provider, "--json")
+    assert (told["status"], told["file"], told["created"]) == ("needs-config", str(machine.cwd / ".env"), True)
+    assert name in told["message"] and stat.S_IMODE((machine.cwd / ".env").stat().st_mode) == 0o600
+    (machine.cwd / ".env").write_text(f"{name}={KEY}\n")
+    assert machine.told("setup", provider, "--json")["status"] == "configured"
+
+
+def test_ollama_needs_nothing(machine: Machine):
+    assert machine.told("setup", "ollama", "--json")["status"] == "configured"
+
+
+@pytest.mark.parametrize(("provider", "line"), [("gemini", "/config/.gemini.yaml"), ("openai", "/.env")])
+def test_in_a_repository_the_file_is_added_to_gitignore_once(machine: Machine, provider: str, line: str):
+    (machine.cwd / ".git").mkdir()
+    (machine.cwd / ".gitignore").write_text("*.pyc")
+    for _ in range(2):
+        machine.run("setup", provider)
+    assert (machine.cwd / ".gitignore").read_text() == f"*.pyc\n{line}\n"
+
+
+def test_a_folder_without_a_repository_gets_no_gitignore(machine: Machine):
+    machine.run("setup")
+    assert not (machine.cwd / ".gitignore").exists()
+
+
+def test_the_key_may_be_spelled_as_errors_spell_it(machine: Machine):
+    machine.run("setup")
+    file_of(machine).write_text(f"api_key: {KEY}\n")
+    assert machine.told("setup", "--json")["status"] == "configured"

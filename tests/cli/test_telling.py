@@ -127,3 +127,25 @@ async def test_a_reader_who_has_gone_ends_the_work():
     with pytest.raises(Closed):
         await ended(work, outlet=Kept(is_closed=True))
     assert stopped.is_set()
+
+
+async def test_a_call_is_told_when_it_begins_and_a_time_out_shows_which_one_ran():
+    async def work(telling: Telling) -> None:
+        for event in (
+            BEGUN,
+            events.ToolCallRequest("a", "add", {"x": 1}),
+            events.ToolCallRequest("b", "wait", {}),
+            events.ToolCallStarted("a", "add"),
+            events.ToolCallStarted("b", "wait"),
+            events.ToolCallResponse("a", "add", 2),
+        ):
+            await telling.read(event)
+        await asyncio.Event().wait()
+
+    code, lines = await ended(work, timeout=0.2)
+    assert (code, lines[-1]["code"]) == (1, "timeout")
+    assert [(line["type"], line["id"]) for line in lines[:-1]] == [
+        ("tool_code", "a"), ("tool_code", "b"), ("tool_result", "a"), ("tool_result", "b"),
+    ]  # fmt: skip
+    assert (lines[0]["args"], lines[2]["result"]) == ({"x": 1}, 2)
+    assert "no result is known" in lines[3]["result"]["error"]

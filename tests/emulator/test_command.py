@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,10 +50,26 @@ def test_a_missing_scenario_is_a_usage_error(capsys: pytest.CaptureFixture[str],
     assert "none.json" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("gemini", "--replay", "recordings"),
+        ("gemini", "--replay", "recordings/pipe.jsonl"),
+        ("gemini", "--scenario", "recordings/pipe.jsonl"),
+        ("workspace", "--ledger", "recordings/pipe.jsonl"),
+    ],
+)
+def test_a_pipe_in_place_of_a_file_is_a_usage_error_and_not_waited_for(tmp_path: Path, words: tuple[str, ...]):
+    (tmp_path / "recordings").mkdir()
+    os.mkfifo(tmp_path / "recordings/pipe.jsonl")
+    run = [sys.executable, "-m", "pollux.emulator", *words, "--port", "0"]
+    ended = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_SECONDS)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "pipe.jsonl cannot be" in ended.stderr and "it is not a regular file" in ended.stderr
+
+
 def test_importing_the_package_loads_no_server():
     code = "import sys, pollux.emulator; sys.exit('aiohttp' in sys.modules)"
-    import subprocess
-
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=HANG_SECONDS).returncode == 0
 
 

@@ -51,7 +51,7 @@ SIMPLE: Final = {
     "08_skills.py": [
         "tools: activate_skill read_skill_file",
         "activate_skill({'name': 'release-notes'})",
-        "read_skill_file({'skill': 'release-notes', 'path': 'references/voice.md'})",
+        "read_skill_file({'name': 'release-notes', 'path': 'references/voice.md'})",
     ],
     "09_crash_proof.py": [
         "awaiting_confirmation: send_mail(to='bob@example.com', body='the report is ready')",

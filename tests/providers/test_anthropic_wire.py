@@ -410,3 +410,9 @@ def test_a_spent_limit_is_not_waited_for_and_other_limits_are():
 def test_the_request_id_that_support_asks_for_is_shown():
     error = refused(500, b'{"error": {"type": "api_error", "message": "broken"}}', secrets=(), request_id="req_1")
     assert str(error) == "Anthropic answered api_error: broken (request req_1)"
+
+
+def test_a_text_that_is_none_is_an_error_of_the_model():
+    folding = AnthropicFold({}, refusal)
+    folding.add([json.dumps({"type": "message", "content": [{"type": "text", "text": 7}]}).encode()])
+    assert folding.failure is not None and folding.failure.kind == "protocol"

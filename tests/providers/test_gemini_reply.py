@@ -46,6 +46,13 @@ def test_plain_text_is_merged_into_one_part():
     assert native_parts(done) == [{"text": "Hello"}]
 
 
+@pytest.mark.parametrize("text", [7, 0, ["a"], {"a": 1}, True])
+def test_a_text_that_is_none_is_an_error_of_the_model(text: Any):
+    folding = GeminiFold({}, refusal)
+    folding.add([json.dumps(chunk({"text": text}, finish="STOP")).encode()])
+    assert folding.failure is not None and folding.failure.kind == "protocol"
+
+
 def test_text_that_arrived_together_is_one_delta():
     folding = GeminiFold({}, refusal)
     together = [json.dumps(chunk({"text": text})).encode() for text in ("a", "b", "c")]

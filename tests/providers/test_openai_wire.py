@@ -264,3 +264,10 @@ def test_an_ollama_host_becomes_a_base_url(host: str, url: str):
 def test_calls_that_are_none_are_no_reason_to_fall(junk: object):
     _, done = fold(chunk({"tool_calls": junk}), chunk({"content": "hi"}), chunk(finish="stop"))
     assert "hi" in done.message.text
+
+
+@pytest.mark.parametrize("content", [7, True, {"a": 1}, [{"type": "text", "text": 7}]])
+def test_a_text_that_is_none_is_an_error_of_the_model(content: Any):
+    folding = OpenAIFold({}, refusal)
+    folding.add([json.dumps({"choices": [{"index": 0, "message": {"content": content}}]}).encode()])
+    assert folding.failure is not None and folding.failure.kind == "protocol"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.lab import STRACE
-from tests.crash.outside import CLASSES, Fault, Outside
+from tests.crash.outside import CLASSES, FAULTS, Fault, Outside
 from tests.crash.worker import NO_ARGUMENTS, PR_SET_PTRACER, PR_SET_PTRACER_ANY, Job, faulty_store
 from tests.waiting import HANG_SECONDS, block_until
 
@@ -35,7 +35,7 @@ SYNCS = "fsync,fdatasync"
 HARMLESS = "getppid"
 
 
-def mail_tool(outbox: Path, *, deadly: bool = False):
+def mail_tool(outbox: Path):
     """A tool whose provider takes our key: the same mail is sent once, however often it is asked for."""
 
     @tool(side_effect=True, repeat="keyed")
@@ -45,7 +45,7 @@ def mail_tool(outbox: Path, *, deadly: bool = False):
         if context.key not in sent:
             with outbox.open("a") as file:
                 file.write(context.key + "\n")
-        if deadly:
+        if "deadly" in sys.argv:
             os.kill(os.getpid(), signal.SIGKILL)
         return "sent"
 
@@ -55,7 +55,7 @@ def mail_tool(outbox: Path, *, deadly: bool = False):
 def run_and_kill(cwd: Path, outbox: Path) -> str:
     """Start the process, let it be killed, and return its session's id."""
     found = subprocess.run(
-        [sys.executable, "-m", "tests.sdk.crash", str(cwd), str(outbox)],
+        [sys.executable, "-m", "tests.sdk.crash", str(cwd), str(outbox), "deadly"],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -65,9 +65,9 @@ def run_and_kill(cwd: Path, outbox: Path) -> str:
     return found.stdout.strip()
 
 
-async def main(cwd: str, outbox: str) -> None:
+async def main(cwd: str, outbox: str, *how: str) -> None:
     model = scripted(call("mail", {"to": "bob@example.com"}))
-    tools = [mail_tool(Path(outbox), deadly=True)]
+    tools = [mail_tool(Path(outbox))]
     async with Agent("Mail.", model=model, cwd=cwd, tools=tools, on_approval=lambda asked: True) as agent:
         sys.stdout.write(agent.session_id + "\n")
         sys.stdout.flush()
@@ -154,13 +154,14 @@ async def told_by(script: Script) -> Told:
 
 def make_tools(outside: Outside, fault: Fault) -> list[Any]:
     """One tool of each class, named after it; and one that breaks its promise, to see that it is noticed."""
+    FAULTS[outside.directory] = fault
 
     def act(context: ToolContext, *, is_keyed: bool = False) -> str:
         outside.note("attempts", key=context.key)
-        fault.reach("effect:before")
+        FAULTS[outside.directory].reach("effect:before")
         if not (is_keyed and outside.has("effects", key=context.key)):
             outside.note("effects", key=context.key)
-        fault.reach("effect:after")
+        FAULTS[outside.directory].reach("effect:after")
         return context.key
 
     def look(context: ToolContext, args: dict[str, JSON]) -> Reconciled:

@@ -107,7 +107,7 @@ async def test_an_edit_that_does_not_fit_is_raised_to_whoever_made_it(bench: Ben
         return Edit({"too": "x"})
 
     async with bench.agent(SEND, tools=[send], on_approval=on_approval) as agent:
-        with pytest.raises(ValidationError, match="too"):
+        with pytest.raises(ValidationError, match="Known: to"):
             await agent.send("Mail Bob")
     assert SENT == []
 

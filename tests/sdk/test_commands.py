@@ -81,6 +81,40 @@ async def test_what_a_rule_forbids_is_blocked_even_there(bench: Bench):
     assert (found["code"], found["blocked"], found["reason"]) == (126, True, "a rule forbids it")
 
 
+def noting(*, side_effect: bool = False) -> Any:
+    @tool(side_effect=side_effect)
+    async def note(path: str, context: SessionContext) -> str:
+        """Write a note."""
+        await context.fs.write_file(path, "milk")
+        return "written"
+
+    return note
+
+
+@pytest.mark.parametrize(
+    ("side_effect", "rule", "wrote"),
+    [
+        (False, None, False),
+        (False, Rule("allow", tool="write_file", subjects=("notes/*",)), True),
+        (False, Rule("allow", tool="write_file", subjects=("drafts/*",)), False),
+        (True, None, True),
+        (True, Rule("deny", tool="write_file", subjects=("notes/*",)), False),
+    ],
+)
+async def test_a_tool_writes_files_under_the_rule_that_its_commands_follow(
+    bench: Bench, side_effect: bool, rule: Rule | None, wrote: bool
+):
+    steps = [call("note", {"path": "./notes/today.md"}), reply("ok")]
+    policy = [rule] if rule else []
+    made = noting(side_effect=side_effect)
+    async with bench.agent(*steps, tools=[made], policy=policy, on_approval=yes) as agent:
+        use = (await agent.send("?")).tool_calls[0]
+    assert (bench.cwd / "notes/today.md").exists() == wrote
+    assert (use.error is None) == wrote
+    if not wrote and not side_effect:
+        assert use.error and "side_effect=True" in use.error and "allow write_file by a rule" in use.error
+
+
 async def test_no_key_reaches_a_command(bench: Bench, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GEMINI_API_KEY", "canary-key-123456")
     found = await result_of(bench, ["env"], side_effect=True, on_approval=yes)

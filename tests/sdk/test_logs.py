@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -10,11 +11,15 @@ from contextvars import copy_context
 from typing import Any, cast
 
 import pytest
+from tests.sdk.conftest import Bench
 from tests.waiting import HANG_SECONDS
 
+from pollux import tool
 from pollux.core.errors import ValidationError
+from pollux.core.messages import Usage
 from pollux.core.redact import MASK, Secret
 from pollux.sdk.logs import Logger, LogLevel, LogTap
+from pollux.testing import Answer, call, fail, reply
 
 OURS = logging.getLogger("pollux.engine.somewhere")
 POLLUX = logging.getLogger("pollux")
@@ -272,6 +277,57 @@ def test_a_logger_that_logs_by_itself_is_not_told_of_that():
         OURS.error("a fault")
     tap.close()
     assert lines == ["a fault"]
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+async def narrated(bench: Bench, *steps: Any, **options: Any) -> list[str]:
+    """What the log says of one prompt, without the run's id."""
+    notebook = Notebook()
+    async with bench.agent(*steps, tools=[add], logger=notebook, store="memory", **options) as agent:
+        await agent.send("a canary prompt")
+    assert "canary" not in "".join(notebook.lines)
+    return [re.sub(r"run_\w+: ", "", line) for line in notebook.lines]
+
+
+async def test_level_info_tells_of_model_calls_and_tool_calls(bench: Bench):
+    lines = await narrated(bench, call("add", {"a": 1, "b": 2}), reply("3"), log_level="info")
+    assert [line.partition(" tool calls,")[0] for line in lines] == [
+        "log model call 1 to scripted, attempt 1",
+        "log model call 1 ended (tool_calls), 1",
+        "log tool call add, attempt 1",
+        "log tool call add completed",
+        "log model call 2 to scripted, attempt 1",
+        "log model call 2 ended (end), 0",
+    ]
+
+
+async def test_level_info_tells_of_a_retry(bench: Bench):
+    lines = await narrated(bench, fail("overloaded", retry_after=0), reply("ok"), log_level="info")
+    assert lines[1:3] == [
+        "log model call 1 failed (overloaded), retry in 0.0 s",
+        "log model call 1 to scripted, attempt 2",
+    ]
+
+
+async def test_level_info_tells_of_a_compression(bench: Bench):
+    notebook = Notebook()
+    long = Answer(("word " * 4_000,), usage=Usage(20_000, 10))
+    steps = [long, long, reply("A draft."), reply("A summary."), reply("Done.")]
+    async with bench.agent(*steps, logger=notebook, log_level="info") as agent:
+        for prompt in ("word " * 4_000, "Second", "Third"):
+            await agent.send(prompt)
+    assert [line for line in notebook.lines if ": compression " in line]
+
+
+@pytest.mark.parametrize("options", [{"debug": True}, {"log_level": "debug"}])
+async def test_debug_tells_of_the_policy_s_decisions_too(bench: Bench, options: dict[str, Any]):
+    lines = await narrated(bench, call("add", {"a": 1, "b": 2}), reply("3"), **options)
+    assert "debug the policy decided on add: allow (default)" in lines
 
 
 async def test_two_agents_do_not_hear_one_another():

@@ -238,3 +238,13 @@ def test_a_script_that_does_not_close_its_agent_ends_without_a_word(bench: Bench
 def test_ids_that_are_paths_are_refused(bench: Bench, bad: str):
     with pytest.raises(ValidationError, match="session_id must be an id"):
         Agent("x", cwd=bench.cwd, session_id=bad)
+
+
+async def test_usage_events_count_tokens_and_cost_over_the_same_span(bench: Bench):
+    from pollux import Price
+
+    prices = {"scripted": Price(1_000_000, 2_000_000)}
+    async with bench.agent(call("add", {"a": 1, "b": 1}), reply("2"), tools=[add], prices=prices) as agent:
+        told = [event async for event in agent.send_stream("?") if event.type == "usage"]
+    assert [(each.usage.total, each.call_cost) for each in told] == [(15, 20.0), (15, 20.0)]
+    assert [(each.total.total, each.cost) for each in told] == [(15, 20.0), (30, 40.0)]

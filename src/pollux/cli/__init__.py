@@ -25,6 +25,7 @@ COMMANDS = {
     "policy": ("pollux.cli.policy", "rewrite rules that search all arguments as text"),
     "models": ("pollux.cli.models", "list the models of a provider"),
     "keys": ("pollux.cli.keys", "make a new key to seal with, and seal everything anew"),
+    "trust": ("pollux.cli.trust", "accept the pollux.toml of a folder: its tools, profiles and rules then count"),
     "setup": ("pollux.cli.setup", "write a configuration to fill in"),
     "doctor": ("pollux.cli.doctor", "find out what is missing here, or what is wrong with a captured stream"),
     "schema": ("pollux.cli.schema", "print the JSON Schemas of lines and events"),

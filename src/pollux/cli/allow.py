@@ -29,5 +29,6 @@ def _rule(text: str) -> Rule:
         except ValidationError as problem:
             raise ValidationError(f"--allow {text}: {problem}", code="usage") from problem
     elif subject is not None:
-        subjects = (subject.strip(),)
+        # Which files a script's words mean is for questions and grants: a rule is by the words.
+        subjects = (subject.strip(), "program:*") if tool.startswith(("runbook_", "agent_")) else (subject.strip(),)
     return Rule("allow", tool, subjects=subjects, tier="user", name=f"--allow {text}")

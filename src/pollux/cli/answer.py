@@ -5,6 +5,7 @@ import gc
 import sys
 from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.masking import Mask
@@ -12,7 +13,6 @@ from pollux.cli.outlet import Outlet
 from pollux.cli.telling import Telling, talk, tell
 from pollux.config import Settings
 from pollux.core.errors import PolluxError, SessionNotFound
-from pollux.core.profile import Limits
 from pollux.sdk.agent import Agent
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ class CliAgent(Agent):
 
     _door = "cli"
 
-    def __init__(self, instructions: str = "", *, settings: Settings, **options: Any) -> None:
+    def __init__(
+        self, instructions: str = "", *, settings: Settings, obeyed: Path | None = None, **options: Any
+    ) -> None:
         self._settings = settings
+        self._obeyed = () if obeyed is None else (obeyed.absolute(),)
         super().__init__(instructions, **options)
 
 
@@ -69,22 +72,28 @@ class _Command:
     def _made(self, instructions: str, session: str | None) -> Agent:
         from pollux.cli.allow import rules_for
         from pollux.cli.asking import Terminal, has_terminal
+        from pollux.cli.profile import outfit_of, require_known_tools
 
         asked = self._asked
+        outfit = outfit_of(asked.settings, asked.profile)
+        allowed = rules_for(asked.allow)
         # Not the time-out, which is this command's own: a question may be answered tomorrow, and the run goes on then.
-        limits = Limits()
-        return CliAgent(
-            instructions,
-            tools=("files", "shell"),
+        limits = outfit.limits
+        agent = CliAgent(
+            "\n\n".join(filter(None, (outfit.instructions, instructions))),
+            tools=outfit.tools,
             model=asked.model,
             cwd=asked.cwd,
             session_id=session,
-            policy=[*rules_for(asked.allow), *([asked.policy] if asked.policy else [])],
+            policy=[*outfit.rules, *allowed, *([asked.policy] if asked.policy else [])],
             on_approval=Terminal().ask if has_terminal() else "defer",
             limits=limits if asked.max_turns is None else replace(limits, model_calls=asked.max_turns),
             log_level="debug" if asked.debug else "error",
             settings=asked.settings,
+            obeyed=asked.system_prompt_file,
         )
+        require_known_tools(asked.allow, allowed, agent.tools)
+        return agent
 
     async def _latest(self) -> str:
         agent = self._made("", None)

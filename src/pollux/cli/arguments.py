@@ -38,10 +38,6 @@ def session(text: str) -> str:
 
 def missing_key(model: str, settings: "Settings") -> str:
     """Why the model cannot be asked, for want of a key; empty where it can. Raises ConfigError for no model's name."""
-    from pollux.config import explain_missing, model_ref
+    from pollux.config import missing_key
 
-    ref = model_ref(model)
-    name = {"gemini": "gemini_api_key", "anthropic": "anthropic_api_key", "openai": "openai_api_key"}.get(ref.provider)
-    if name is None or ref.base_url is not None or getattr(settings, name) is not None:
-        return ""
-    return explain_missing(name)
+    return missing_key(model, settings, by_flag=True)

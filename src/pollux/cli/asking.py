@@ -3,15 +3,27 @@
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 from pollux.cli.folding import columns_of, folded
 from pollux.cli.shown import shown
+from pollux.core.policy import Scope
+from pollux.core.run import lasting_scope
 from pollux.sdk.approvals import Answer, Approve, Reject
 from pollux.sdk.events import ApprovalRequired
 
-ALWAYS: Final = {"always": " / [a]lways for these", "document": " / [a]lways in this document"}
+REVOKE: Final = "(a grant: `pollux grants` lists and revokes it)"
+ALWAYS: Final[dict[Scope, str]] = {
+    "always": f" / [a]lways for these {REVOKE}",
+    "document": f" / [a]lways in this document {REVOKE}",
+}
+MOST_ROWS: Final = 12
+MOST_IN_SIGHT: Final = 1_000
+"""Characters. A question of more may push its own head out of sight."""
+MOST_NAMED: Final = 3
+LONGEST_SUBJECT: Final = 80
 
 
 def has_terminal() -> bool:
@@ -38,8 +50,13 @@ class Terminal:
 
 def prompt_of(question: ApprovalRequired) -> str:
     """The answers that this question takes."""
-    always = next((words for scope, words in ALWAYS.items() if scope in question.scopes), "")
-    return f"  run it? [y]es{always} / [N]o, or say why not > "
+    return f"  run it? {choices_of(question.scopes)}, or say why not > "
+
+
+def choices_of(scopes: tuple[Scope, ...]) -> str:
+    """Yes, no, and "always" where the question allows it, with how long that counts."""
+    lasting = lasting_scope(scopes)
+    return f"[y]es{ALWAYS[lasting] if lasting else ''} / [N]o"
 
 
 def answer_of(word: str) -> Answer:
@@ -60,12 +77,32 @@ def described(question: ApprovalRequired) -> str:
     rows = [f"\n  {shown(question.tool, lines=False)} asks first: {shown(question.reason, lines=False)}"]
     rows += [f"    to {shown(subject, lines=False)}" for subject in question.subjects]
     for name, value in question.args.items():
-        rows.append(f"    {shown(name, lines=False)}: {shown(str(value), lines=False)}")
+        rows += argument_rows(name, str(value))
     strangers = [source for source in question.provenance if source != "user"]
     if strangers:
         # What a tool has read may be anybody's words, and the model may have done as they said.
         rows.append(f"    after reading {shown(', '.join(strangers), lines=False)}")
+    if sum(map(len, rows)) > MOST_IN_SIGHT or len(rows) > MOST_ROWS:
+        rows += recap(question.tool, question.subjects)
     return "\n".join(rows) + "\n"
+
+
+def argument_rows(name: str, value: str) -> list[str]:
+    """An argument as rows. A text of several lines is shown line by line, each marked so that none passes for ours."""
+    said = shown(name, lines=False)
+    lines = value.split("\n")
+    if len(lines) == 1:
+        return [f"    {said}: {shown(value, lines=False)}"]
+    return [f"    {said}: {len(lines):,} lines", *(f"      | {shown(line, lines=False)}" for line in lines)]
+
+
+def recap(tool: str, subjects: Sequence[str]) -> list[str]:
+    """The tool and whom it acts upon once more, below arguments that fill the screen: the decision is made there."""
+    few = [shown(subject, lines=False)[:LONGEST_SUBJECT] for subject in subjects[:MOST_NAMED]]
+    more = f" and {len(subjects) - MOST_NAMED:,} more" if len(subjects) > MOST_NAMED else ""
+    return [
+        f"\n  This was {shown(tool, lines=False)}{' to ' + ', '.join(few) if few else ''}{more}; scroll up to read it"
+    ]
 
 
 def forget_typed() -> None:

@@ -22,12 +22,15 @@ from pollux.cli.kept import (
     verb,
 )
 from pollux.config import ConfigError
+from pollux.engine.untrusted import read_small
 
 if TYPE_CHECKING:
     from pollux.engine.ports import AuditEntry
     from pollux.engine.queries import Queries
 
 PAGE = 1_000
+LARGEST_HEADS = 256 << 20
+"""Bytes of a file of heads that somebody kept: a million of them."""
 EXAMPLES = """\
 examples:
   pollux audit list --after 200 --limit 50
@@ -103,9 +106,10 @@ def _expected(arguments: argparse.Namespace) -> list[tuple[int | None, str]]:
     found = [_head_of(text, f"--head {text!r}") for text in arguments.head]
     for name in arguments.head_file:
         try:
-            lines = Path(name).read_text("utf-8").splitlines()
+            lines = read_small(Path(name), most=LARGEST_HEADS).decode().splitlines()
         except (OSError, UnicodeDecodeError) as problem:
-            raise ConfigError(f"--head-file {name} cannot be read ({problem})", code="usage") from None
+            why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+            raise ConfigError(f"--head-file {name} cannot be read: {why}", code="usage") from None
         found += [_head_of(line, f"{name}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
         if not any(line.strip() for line in lines):
             # An empty file agrees with everything: somebody may have emptied it.

@@ -20,6 +20,7 @@ from pollux.cli.answer import CliAgent
 from pollux.cli.asking import Terminal, has_terminal
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Outlet
+from pollux.cli.profile import outfit_of
 from pollux.cli.rest import Rest
 from pollux.cli.telling import Telling, Work, talk, tell
 from pollux.config import read_settings
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from pollux.engine.engine import Engine
 
 DOOR = "cli"
-TOOLS = ("files", "shell")
 
 Fate = Literal["now", "noted", "told"]
 """What becomes of an event: it is told now, noted by the writer alone, or left out, since it was told before."""
@@ -121,7 +121,7 @@ async def _take(approval_id: str, answer: Approve | Reject, rest: Rest, mask: Ma
         held = await is_held(run, store)
         if run.door == DOOR and not held:
             journal = await engine.queries.journal(run.id, USER)
-            telling = Translation(lambda _model, _usage: None)
+            telling = Translation(lambda _model, _usage: None, with_starts=True)
             return Waiting(run, tuple(event for record in journal for event in telling.read(record)))
         await engine.resolve(
             approval_id,
@@ -183,7 +183,7 @@ async def _agent(rest: Rest, run: Run) -> CliAgent:
     await providers.close()
     return CliAgent(
         rest.system_prompt,
-        tools=TOOLS,
+        tools=outfit_of(settings, None).tools,
         policy=[*rules_for(rest.allow), *([rest.policy] if rest.policy else [])],
         model=run.model,
         cwd=run.origin,
@@ -213,7 +213,7 @@ def _to_tell(waiting: Waiting, approval_id: str) -> list[Fate]:
             case events.ApprovalRequired(call_id=call_id):
                 fates.append("now" if event.id in still_open else "noted")
                 calls.setdefault(call_id, []).append(at)
-            case events.ToolCallRequest(id=call_id):
+            case events.ToolCallRequest(id=call_id) | events.ToolCallStarted(id=call_id):
                 fates.append("noted")
                 calls.setdefault(call_id, []).append(at)
             case _:

@@ -1,6 +1,7 @@
 """`pollux grants`: what "always allow this" has left behind, and how to take it back."""
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pollux.cli.kept import Teller, changing, command, complete, looking, moment, settings_of, verb
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from pollux.config import Settings
     from pollux.core.policy import Grant
 
+DIGEST_SHOWN = 12
+"""Letters of the hash of a document."""
 EXAMPLES = """\
 examples:
   pollux grants list
@@ -57,15 +60,27 @@ def _document(grant: "Grant") -> dict[str, Any]:
         "scope": grant.scope,
         "grantedAt": grant.granted_at,
         "sessionId": grant.thread_id,
+        "document": grant.document,
         "approvalId": grant.approval_id,
     }
 
 
 def _lines(grant: "Grant", teller: Teller) -> list[str]:
-    where = "always" if grant.scope == "always" else f"in session {teller.line(grant.thread_id or '')}"
+    return lines_of_grant(grant, teller.line)
+
+
+def lines_of_grant(grant: "Grant", line: Callable[[str], str]) -> list[str]:
+    """What is allowed, and for how long. `line` makes a text from outside harmless."""
+    match grant.scope:
+        case "always":
+            where = "always"
+        case "document":
+            where = f"in document {line(grant.document[:DIGEST_SHOWN])}"
+        case "session":
+            where = f"in session {line(grant.thread_id or '')}"
     return [
-        f"{grant.id}  {teller.line(grant.tool)}, {where}, since {moment(grant.granted_at)}",
-        f"    to {teller.line(grant.subject)}",
+        f"{grant.id}  {line(grant.tool)}, {where}, since {moment(grant.granted_at)}",
+        f"    to {line(grant.subject)}",
     ]
 
 

@@ -33,6 +33,7 @@ SOME: "dict[ProviderName, str]" = {
 def main(argv: list[str]) -> int:
     """Run the command; the result is the exit code."""
     arguments = _parser().parse_args(argv)
+    from pollux.cli.arguments import missing_key
     from pollux.cli.masking import Mask
     from pollux.config import read_settings
     from pollux.core.errors import MissingCredential, PolluxError
@@ -43,6 +44,8 @@ def main(argv: list[str]) -> int:
     settings = read_settings(os.environ, cwd=Path.cwd(), flags={**vars(arguments), **named})
     model = settings.model or DEFAULT_MODEL
     try:
+        if missing := missing_key(model, settings):
+            raise MissingCredential(missing)
         offered = _offered(settings, model)
     except MissingCredential as problem:
         return _refuse(problem)
@@ -79,29 +82,15 @@ def _offered(settings: "Settings", model: str) -> "tuple[ModelInfo, ...]":
 
 
 def _entry(info: "ModelInfo", model: str) -> dict[str, Any]:
+    from pollux.config.models import model_named
+
     return {
         "name": info.name,
-        "model": _by_flag(info.name, model),
+        "model": model_named(info.name, model),
         "title": info.title,
         "inputTokens": info.input_tokens,
         "outputTokens": info.output_tokens,
     }
-
-
-def _by_flag(name: str, model: str) -> str | None:
-    """What `--model` calls this one of the service that `model` belongs to; None where it has no name for it."""
-    from pollux.config import ConfigError, model_ref
-    from pollux.config.models import ADDRESSED, KEYLESS
-
-    ref = model_ref(model)
-    if ref.base_url is not None:
-        return f"{KEYLESS if ref.is_keyless else ADDRESSED}{ref.base_url}/{name}"
-    if ref.provider == "ollama":
-        return f"ollama/{name}"
-    try:
-        return name if model_ref(name).provider == ref.provider else None
-    except ConfigError:
-        return None
 
 
 def _json(entries: list[dict[str, Any]], model: str) -> str:

@@ -15,6 +15,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from pollux.cli.kept import Teller
 from pollux.config import ConfigError, Settings
 from pollux.core.errors import PolluxError
+from pollux.engine.untrusted import read_file
 
 if TYPE_CHECKING:
     from pollux.core.redact import Secret
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 30
 PATIENCE = WAIT_SECONDS + 15
 PREVIEW_LENGTH = 300
+LARGEST_TOKEN = 4096
 CODES = {"completed": 0, "awaiting_confirmation": 3}
 
 
@@ -179,9 +181,11 @@ def _token(settings: Settings) -> "Secret":
         return settings.token
     path: Path = settings.home / "token"
     try:
-        return Secret(path.read_text().strip())
+        if (token := read_file(path, most=LARGEST_TOKEN)) is not None:
+            return Secret(token.decode().strip())
     except (OSError, UnicodeDecodeError):
-        raise ConfigError(f"--server needs a token. Set POLLUX_TOKEN; {path} holds none") from None
+        pass
+    raise ConfigError(f"--server needs a token. Set POLLUX_TOKEN; {path} holds none")
 
 
 def _object(content: bytes) -> dict[str, Any]:

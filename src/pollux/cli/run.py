@@ -56,6 +56,7 @@ class Asked:
     attach: tuple[Path, ...] = ()
     debug: bool = False
     store: str | None = None
+    profile: str | None = None
     unread: tuple[str, ...] = field(default=())
 
 
@@ -67,7 +68,7 @@ def main(argv: list[str]) -> int:
     if not os.path.isdir(cwd):
         raise ConfigError(f"--cwd must be a directory that exists, found {arguments.cwd!r}", code="usage")
     settings = read_settings(os.environ, cwd=cwd, flags=vars(arguments))
-    model = settings.model or _default_model()
+    model = arguments.model or _profile_model(settings, arguments.profile) or settings.model or _default_model()
     missing = missing_key(model, settings)
     try:
         if missing:
@@ -109,7 +110,16 @@ def _asked(arguments: argparse.Namespace, settings: Settings, model: str, cwd: P
         attach=tuple(arguments.attach),
         debug=arguments.debug,
         store=arguments.store,
+        profile=arguments.profile,
     )
+
+
+def _profile_model(settings: Settings, profile: str | None) -> str | None:
+    if profile is None:
+        return None
+    from pollux.cli.profile import model_of
+
+    return model_of(settings, profile)
 
 
 def _refuse(message: str, outlet: Outlet) -> int:
@@ -146,6 +156,11 @@ def _parser() -> argparse.ArgumentParser:
     add("-p", "--prompt", dest="prompt_option", metavar="PROMPT", help="the same as an option")
     add("--output-format", choices=FORMATS, default="text", help="default: text")
     add("--model", "--model-name", dest="model", metavar="NAME")
+    add(
+        "--profile",
+        metavar="NAME",
+        help="a profile of the configuration: its instructions, model, tools, rules, limits",
+    )
     add("--system-prompt", metavar="TEXT")
     add("--system-prompt-file", type=Path, metavar="FILE")
     add("--session", type=session, metavar="ID|latest", help="go on with a session")

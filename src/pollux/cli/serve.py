@@ -14,7 +14,7 @@ from pollux.cli.lasting import add_common, log_to_stderr, make_room, until_told
 from pollux.cli.outlet import Closed, Unwritable, outlet_if_any
 from pollux.cli.parser import Parser
 from pollux.cli.streams import fill_gaps
-from pollux.config import Settings, read_settings
+from pollux.config import Settings, load_project, missing_key, read_settings
 from pollux.core.redact import Secret
 from pollux.serve import serve
 
@@ -47,6 +47,7 @@ def main(argv: list[str]) -> int:
             if outlet:
                 outlet.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         _greet(url, settings, credentials.token)
+        _warn(settings)
 
     return asyncio.run(_serve(settings, credentials, on_ready))
 
@@ -66,6 +67,25 @@ def _greet(url: str, settings: Settings, token: Secret | None) -> None:
             sys.stderr.write(f"pollux: serving at {url}; the token is in {token_file(settings)}\n")
         else:
             sys.stderr.write(f"pollux: serving at {url}\n")
+        sys.stderr.flush()
+
+
+def _warn(settings: Settings) -> None:
+    """What does not work yet, and what of the folder's file does not count, each with what to do."""
+    from pollux.cli.shown import shown
+    from pollux.cli.trust import parts_left_out
+    from pollux.core.profile import DEFAULT_MODEL
+
+    lines: list[str] = []
+    model = settings.model or DEFAULT_MODEL
+    if missing := missing_key(model, settings):
+        lines.append(f"no prompt to {model} can be answered yet. {missing}, then start again")
+    project = load_project(settings)
+    if parts := parts_left_out(project):
+        lines.append(f"{project.path} is not accepted. Left out: {', '.join(parts)}")
+        lines.append("to accept it: pollux trust .")
+    with suppress(OSError, ValueError):
+        sys.stderr.write("".join(f"pollux: {shown(line, lines=False)}\n" for line in lines))
         sys.stderr.flush()
 
 

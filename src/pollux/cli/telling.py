@@ -197,10 +197,13 @@ class _Notices(logging.Handler):
 
 
 def tell_of_bare_commands(mask: Mask) -> None:
-    """From now on, a command that runs without a sandbox where one would have been used is said once."""
-    logger = logging.getLogger("pollux.tools.shell.sandbox")
-    if not any(isinstance(handler, _Notices) for handler in logger.handlers):
-        logger.addHandler(_Notices(mask))
+    """From now on, a command that runs without a sandbox where one would have been used is said once, and so is a
+    secret that others on this machine can read.
+    """
+    for name in ("pollux.tools.shell.sandbox", "pollux.config.exposed"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(handler, _Notices) for handler in logger.handlers):
+            logger.addHandler(_Notices(mask))
 
 
 def talk(mask: Mask, text: str) -> None:

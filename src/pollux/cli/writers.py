@@ -1,7 +1,8 @@
 """A run as lines: one writer for each format. Every line is checked against its schema before it leaves.
 
-A call and its result are told together, when the result is there: whoever reads a call will read what became of it,
-also when the run goes on later or elsewhere.
+A call is told when it begins, so that a time-out shows which one was running, and its result when that is there. What
+did not begin, such as a call that was rejected, is told with its result. A run that fails tells a result of every call
+that had begun: each call has one.
 """
 
 import json
@@ -17,6 +18,7 @@ from pollux.core.errors import PolluxError
 from pollux.core.messages import Usage
 from pollux.sdk import events
 from pollux.sdk.events import AgentEvent
+from pollux.wire.breaks import json_line
 
 Format = Literal["text", "json", "stream-json", "gemini-stream-json"]
 UNNAMED = "unnamed"
@@ -60,7 +62,7 @@ class Lines:
         if not self._validator.is_valid(line):
             raise StreamShapeViolation(f"a line of type {str(line.get('type'))[:40]!r} does not keep the contract")
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        self._outlet.write(text.encode("utf-8", "replace") + b"\n")
+        self._outlet.write(json_line(text.encode("utf-8", "replace")))
 
 
 class Told:
@@ -74,6 +76,8 @@ class Told:
         self.calls: dict[str, events.ToolCallRequest] = {}
         self.asked: dict[str, events.ApprovalRequired] = {}
         self.used: list[dict[str, Any]] = []
+        self.running: dict[str, dict[str, Any]] = {}
+        """The calls that have begun and have no result yet, by the model's own ids."""
 
     def read(self, event: AgentEvent) -> None:
         match event:
@@ -83,21 +87,26 @@ class Told:
                 self.text.append(event.text)
             case events.ToolCallRequest():
                 self.calls[event.id] = event
+            case events.ToolCallStarted():
+                self.running[event.id] = self._call(event)
             case events.ToolCallResponse():
                 self.asked.pop(event.id, None)
-                asked = self.calls.pop(event.id, None)
-                args = asked.args if asked else {}
-                # A model may call what has no name. It is told what is wrong with that; here it is called something.
-                name = event.name or UNNAMED
-                self.used.append({"id": self._own(event.id), "name": name, "args": args, "result": result_of(event)})
+                call = self.running.pop(event.id, None) or self._call(event)
+                self.calls.pop(event.id, None)
+                self.used.append({**call, "result": result_of(event)})
             case events.ApprovalRequired():
                 self.asked[event.call_id] = event
             case _:
                 pass
 
+    def _call(self, event: events.ToolCallStarted | events.ToolCallResponse) -> dict[str, Any]:
+        asked = self.calls.get(event.id)
+        # A model may call what has no name. It is told what is wrong with that; here it is called something.
+        return {"id": self._own(event.id), "name": event.name or UNNAMED, "args": asked.args if asked else {}}
+
     def _own(self, call_id: str) -> str:
         """An id that no call before it had: some services begin anew with every turn, and readers pair by ids."""
-        taken = {used["id"] for used in self.used}
+        taken = {used["id"] for used in (*self.used, *self.running.values())}
         ids = chain((call_id,), (f"{call_id}-{number}" for number in count(2)))
         return next(id_ for id_ in ids if id_ not in taken)
 
@@ -124,6 +133,7 @@ class StreamJson:
         self._mask = mask
         self._told = Told()
         self._said: list[str] = []
+        self._begun: set[str] = set()
 
     def begin(self, prompt: str) -> None:
         pass
@@ -133,12 +143,12 @@ class StreamJson:
         match event:
             case events.Content():
                 self._say(self._mask.piece(event.text))
+            case events.ToolCallStarted():
+                self._say(self._mask.rest())
+                self._begin(self._told.running[event.id])
             case events.ToolCallResponse():
                 self._say(self._mask.rest())
-                used = self._told.used[-1]
-                known = {"id": used["id"], "name": used["name"]}
-                self._lines.write({"type": "tool_code", **known, "args": used["args"]})
-                self._lines.write({"type": "tool_result", **known, "result": used["result"]})
+                self._end(self._told.used[-1])
             case events.Finished(reason="completed" | "awaiting_confirmation"):
                 self._say(self._mask.rest())
                 # As it was said, and not masked once more as a whole: readers compare the two.
@@ -148,7 +158,19 @@ class StreamJson:
 
     def fail(self, code: str, message: str, run_id: str = "") -> None:
         self._say(self._mask.rest())
+        for call in self._told.running.values():
+            self._end({**call, "result": {"error": f"no result is known: {message or code}"}})
+        self._told.running.clear()
         self._lines.write(error_line(code, message, run_id or self._told.run_id))
+
+    def _begin(self, call: dict[str, Any]) -> None:
+        if call["id"] not in self._begun:
+            self._begun.add(call["id"])
+            self._lines.write({"type": "tool_code", "id": call["id"], "name": call["name"], "args": call["args"]})
+
+    def _end(self, used: dict[str, Any]) -> None:
+        self._begin(used)
+        self._lines.write({"type": "tool_result", "id": used["id"], "name": used["name"], "result": used["result"]})
 
     def _say(self, text: str) -> None:
         if text:

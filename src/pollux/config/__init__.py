@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pollux.config.files import ConfigError
 from pollux.config.models import ModelRef, ProviderName, model_ref, provider_of, without_key
-from pollux.config.settings import Settings, read_settings
+from pollux.config.settings import Settings, missing_key, read_settings
 from pollux.config.sources import ConfigFile
 from pollux.config.table import SETTINGS, Setting, explain_missing
 
@@ -30,6 +30,7 @@ __all__ = [
     "accept_project",
     "explain_missing",
     "load_project",
+    "missing_key",
     "model_ref",
     "provider_of",
     "read_settings",

@@ -40,6 +40,9 @@ def convert(raw: object, *, kind: Kind, where: str, base: Path, own_home: Path |
             return text
         case "path":
             return _path(text, where=where, base=base, own_home=own_home)
+        case "place":
+            # An address, or a file.
+            return text if "://" in text else str(_path(text, where=where, base=base, own_home=own_home))
         case "store":
             return _store(text, where=where, base=base, own_home=own_home)
         case "url":

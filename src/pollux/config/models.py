@@ -53,6 +53,19 @@ def model_ref(model: str) -> ModelRef:
     raise _unknown(model)
 
 
+def model_named(name: str, model: str) -> str | None:
+    """How the model of this name, of the service that `model` belongs to, is named here; None where it cannot be."""
+    ref = model_ref(model)
+    if ref.base_url is not None:
+        return f"{KEYLESS if ref.is_keyless else ADDRESSED}{ref.base_url}/{name}"
+    if ref.provider == "ollama":
+        return f"ollama/{name}"
+    try:
+        return name if model_ref(name).provider == ref.provider else None
+    except ConfigError:
+        return None
+
+
 def without_key(model: str) -> str:
     """The same model, so that no key is sent to an address in its name."""
     return KEYLESS + model.removeprefix(ADDRESSED) if model.startswith(ADDRESSED) else model

@@ -37,7 +37,10 @@ def profiles_of(
     written = {DEFAULT: WrittenProfile("", {}), **rights.profiles}
     profiles: dict[str, Profile] = {}
     for name, profile in written.items():
-        own = replace(start, name=name, rules=profile.rules, tools=tuple(tools) if name == DEFAULT else ())
+        is_default = name == DEFAULT
+        own = replace(
+            start, name=name, rules=profile.rules, tools=tuple(tools) if is_default else (), persona=is_default
+        )
         own = _completed(own, profile, known)
         profiles[name] = replace(own, limits=bounded(own.limits, rights.limits))
     return profiles
@@ -74,6 +77,8 @@ def _completed(start: Profile, profile: WrittenProfile, known: Collection[str]) 
                 changes[key] = _count(value, where=where)
             case "priority":
                 changes[key] = _priority(value, where=where)
+            case "persona":
+                changes[key] = _truth(value, where=where)
             case "output_schema":
                 changes[key] = _schema(value, where=where)
             case _:
@@ -121,6 +126,12 @@ def _one_of(value: object, known: tuple[T, ...], *, where: str) -> T:
 def _priority(value: object, *, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST:
         raise ConfigError(f"{where} must be a whole number from -{HIGHEST} to {HIGHEST}; the highest is taken first")
+    return value
+
+
+def _truth(value: object, *, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where} must be true or false, found {kind_of(value)}")
     return value
 
 

@@ -32,6 +32,8 @@ class LeftOut:
 
     part: str
     reason: str
+    is_pending: bool = field(default=False, compare=False)
+    """Whether it counts once a person accepts the file."""
 
 
 @frozen
@@ -82,16 +84,20 @@ def accept_project(path: Path, home: Path, *, digest: str | None = None) -> str:
 
 def _narrowed(asked: Rights) -> tuple[Rights, list[LeftOut]]:
     reason = "only an accepted or explicitly named file may widen rights"
-    left_out = [LeftOut(f"tools.{name}", reason) for name in asked.tools]
-    left_out += [LeftOut(f"actions.{name}", reason) for name in asked.actions]
-    left_out += [LeftOut(f"profiles.{name}", reason) for name in asked.profiles]
-    left_out += [LeftOut(f"rule '{rule.name}'", reason) for rule in asked.rules if rule.decision == "allow"]
+
+    def pending(part: str) -> LeftOut:
+        return LeftOut(part, reason, is_pending=True)
+
+    left_out = [pending(f"tools.{name}") for name in asked.tools]
+    left_out += [pending(f"actions.{name}") for name in asked.actions]
+    left_out += [pending(f"profiles.{name}") for name in asked.profiles]
+    left_out += [pending(f"rule '{rule.name}'") for rule in asked.rules if rule.decision == "allow"]
     is_bare = asked.serves_pages and not (asked.page_origins or asked.page_plugins or asked.page_profiles)
-    left_out += [LeftOut("page", reason)] if is_bare else []
-    left_out += [LeftOut(f"page origin {origin}", reason) for origin in asked.page_origins]
-    left_out += [LeftOut(f"page plugin {folder}", reason) for folder in asked.page_plugins]
-    left_out += [LeftOut(f"page profile {name}", reason) for name in asked.page_profiles]
-    left_out += [LeftOut("runbooks", reason)] if asked.runbooks != WrittenRunbooks() else []
+    left_out += [pending("page")] if is_bare else []
+    left_out += [pending(f"page origin {origin}") for origin in asked.page_origins]
+    left_out += [pending(f"page plugin {folder}") for folder in asked.page_plugins]
+    left_out += [pending(f"page profile {name}") for name in asked.page_profiles]
+    left_out += [pending("runbooks")] if asked.runbooks != WrittenRunbooks() else []
     rules = tuple(_only_stricter(rule) for rule in asked.rules if rule.decision != "allow")
     return Rights(rules=rules, limits=asked.limits), left_out
 

@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 from pollux.config import sources as places
 from pollux.config.convert import convert
 from pollux.config.files import ConfigError
+from pollux.config.models import model_ref
 from pollux.config.sources import ConfigFile, Source
-from pollux.config.table import BY_NAME, SETTINGS
+from pollux.config.table import BY_NAME, SETTINGS, explain_missing
 from pollux.core.frozen import frozen
 from pollux.core.redact import Secret
 
@@ -69,6 +70,8 @@ class Settings:
     project_file: ConfigFile | None
     keyed: tuple[Path, ...]
     """The files of the folder that a key or its address is taken from."""
+    with_secrets: tuple[Path, ...]
+    """The files among all of these that hold a key or another secret."""
     ignored: tuple[str, ...]
     """Sentences about values that were found but do not count, for `doctor`."""
 
@@ -118,6 +121,7 @@ def read_settings(
     used = [found for setting in SETTINGS if setting.dotenv and (found := places.first(setting.name, sources))]
     in_folder = ((cwd / ".env", sources[2]), (workspace / "config" / ".gemini.yaml", gemini_yaml))
     keyed = tuple(path for path, source in in_folder if any(found in used for found in source.values()))
+    in_files = [*([(config_file.path, own)] if config_file else []), *(each for each in in_folder if each[0] in keyed)]
     if require_private:
         _refuse_exposed([*keyed, *([config_file.path] if config_file else [])])
 
@@ -132,6 +136,7 @@ def read_settings(
         config_file=config_file,
         project_file=project_file,
         keyed=keyed,
+        with_secrets=tuple(path for path, source in in_files if any(map(_is_secret, source))),
         ignored=tuple(ignored),
     )
 
@@ -149,6 +154,10 @@ def _value(name: str, sources: Sequence[Source], *, own_home: Path | None) -> ob
     return convert(setting.default, kind=setting.kind, where="the default", base=Path(), own_home=None)
 
 
+def _is_secret(name: str) -> bool:
+    return BY_NAME[name].kind in ("key", "secret", "tokens")
+
+
 def _refuse_exposed(paths: Sequence[Path]) -> None:
     """Raises ConfigError where others can change one of these files."""
     from pollux.engine.exposure import grave
@@ -163,3 +172,15 @@ def _check_oidc(values: Mapping[str, object]) -> None:
     absent = [BY_NAME[name].env[0] for name in names if not values[name]]
     if absent and any(values[name] for name in (*names, "oidc_jwks")):
         raise ConfigError(f"{' and '.join(absent)} must be set too: a JWT is checked against issuer and audience")
+
+
+def missing_key(model: str, settings: Settings, *, by_flag: bool = False) -> str:
+    """Why the model cannot be asked, for want of a key; empty where it can. Raises ConfigError for no model's name.
+
+    `by_flag` says whether the command takes --api-key.
+    """
+    ref = model_ref(model)
+    name = {"gemini": "gemini_api_key", "anthropic": "anthropic_api_key", "openai": "openai_api_key"}.get(ref.provider)
+    if name is None or ref.base_url is not None or getattr(settings, name) is not None:
+        return ""
+    return explain_missing(name, by_flag=by_flag)

@@ -164,7 +164,14 @@ def from_yaml(path: Path, ignored: list[str]) -> dict[str, Found]:
     if content is None:
         return {}
     table = parse_gemini_yaml(content, path=path)
-    names = {"apiKey": "gemini_api_key", "model": "model", "systemPrompt": "system_prompt"}
+    # The second spelling is that of the other configuration files, and of the errors that name it.
+    names = {
+        "api_key": "gemini_api_key",
+        "apiKey": "gemini_api_key",
+        "model": "model",
+        "system_prompt": "system_prompt",
+        "systemPrompt": "system_prompt",
+    }
     found = {name: Found(table[key], f"{key} in {path}", path.parent) for key, name in names.items() if key in table}
     return _without_address(found, ignored)
 

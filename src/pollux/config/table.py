@@ -9,6 +9,7 @@ Kind = Literal[
     "text",
     "path",
     "store",
+    "place",
     "url",
     "issuer",
     "origin",
@@ -138,7 +139,7 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "Whose JWTs are accepted. Needs the audience too.", file=("oidc.issuer",)),
     Setting("oidc_audience", ("POLLUX_OIDC_AUDIENCE",), None, "text", None,
             "The audience a JWT must name.", file=("oidc.audience",)),
-    Setting("oidc_jwks", ("POLLUX_OIDC_JWKS",), None, "text", None,
+    Setting("oidc_jwks", ("POLLUX_OIDC_JWKS",), None, "place", None,
             "The issuer's keys, as an address or a file; the issuer's own discovery document when not set.",
             file=("oidc.jwks",)),
     Setting("seal_key", ("POLLUX_SEAL_KEY",), None, "secret", None,
@@ -162,18 +163,25 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             file=("google.oauth_base_url",)),
 )  # fmt: skip
 
+FILES: Final = tuple(
+    setting.name for setting in SETTINGS if setting.kind in ("path", "place") and setting.name != "home"
+)
+"""The settings that name a file, or may: no tool writes one. The folder and the store are hidden besides."""
 BY_NAME: Final = {setting.name: setting for setting in SETTINGS}
 
 
-def explain_missing(name: str) -> str:
-    """The sentence for a setting that is needed and was found nowhere: what to set, and where else it may stand."""
+def explain_missing(name: str, *, by_flag: bool = True) -> str:
+    """The sentence for a setting that is needed and was found nowhere: what to set, and where else it may stand.
+
+    `by_flag` says whether the command takes the setting's flag.
+    """
     setting = BY_NAME.get(name)
     if setting is None:
         raise ConfigError(f"there is no setting '{name}'. The settings are: {', '.join(BY_NAME)}")
     ways: list[str] = []
     if setting.file:
         ways.append(f"put `{setting.file[-1]}` in the config file")
-    if setting.flag:
+    if setting.flag and by_flag:
         ways.append(f"pass {setting.flag} on the command line")
     if not setting.env:
         return f"{name} is not set. " + " or ".join(ways).capitalize()

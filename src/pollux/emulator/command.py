@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pollux.emulator.files import read_text, require_writable
 from pollux.emulator.jsons import is_object
 from pollux.signals import on_signals
 
@@ -59,7 +60,9 @@ def serve(options: Options) -> int:
         _talk(f"--host {options.host} lets other machines read what was sent here. Add --public if they may")
         return 2
     try:
-        scenario: Any = json.loads(options.scenario.read_text("utf-8")) if options.scenario else None
+        scenario: Any = json.loads(read_text(options.scenario)) if options.scenario else None
+        if options.ledger:
+            require_writable(options.ledger)
         asyncio.run(_serve(options, scenario))
     except (OSError, OverflowError, ValueError) as error:
         _talk(str(error))

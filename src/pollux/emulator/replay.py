@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pollux.emulator.answer import Answer
+from pollux.emulator.files import read_text
 from pollux.emulator.jsons import canonical, compact, is_list, is_object, objects
 
 _EVENT = re.compile(rb".*?(?:\r\n\r\n|\n\n|\r\r|\Z)", re.DOTALL)
@@ -66,7 +67,7 @@ def _read(file: Path) -> Iterator[Exchange]:
     reader = _READERS.get(file.suffix)
     if reader is None:
         raise ValueError(f"{file.name} is no recording; expected .yaml, .yml or .jsonl")
-    return reader(file.read_text("utf-8"))
+    return reader(read_text(file))
 
 
 def _cassette(text: str) -> Iterator[Exchange]:

@@ -46,7 +46,9 @@ class Emulator:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one request of any kind."""
         is_anthropic = "anthropic-version" in request.headers
-        route = routes.find(request.path, bearer=_bearer(request) is not None, anthropic=is_anthropic)
+        # Ollama's clients bring no key at all, and ask for its models by OpenAI's path.
+        is_chat = _bearer(request) is not None or (request.path == "/v1/models" and not _has_key(request))
+        route = routes.find(request.path, bearer=is_chat, anthropic=is_anthropic)
         try:
             content = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -123,9 +125,13 @@ class Emulator:
         return gemini.answer_call(route.target, content, seed=self.seed, as_events=as_events, fault=fault), fault
 
     def _openai(self, request: web.Request, route: routes.Route, content: bytes) -> tuple[Answer, Fault | None]:
-        openai.check_key(_bearer(request))
+        key = _bearer(request)
         if route.kind == "chat-models":
+            if key is not None or request.path != "/v1/models":
+                openai.check_key(key)
             return openai.models(route.model), None
+        if key is not None or not openai.is_keyless(content):
+            openai.check_key(key)
         chat = openai.read(content)
         fault = self._fault(request, chat.model, content)
         return openai.answer_chat(chat, seed=self.seed, fault=fault), fault
@@ -193,6 +199,10 @@ def _not_allowed(request: web.Request, route: routes.Route) -> Answer:
 
 def _page_size(text: str, *, default: int) -> int:
     return max(1, int(text)) if text.isdecimal() and len(text) < 6 else default
+
+
+def _has_key(request: web.Request) -> bool:
+    return any(name in request.headers for name in ("x-goog-api-key", "x-api-key")) or "key" in request.query
 
 
 def _bearer(request: web.Request) -> str | None:

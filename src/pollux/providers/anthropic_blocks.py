@@ -38,6 +38,8 @@ class Block:
     def __init__(self, raw: msgspec.Raw) -> None:
         self._raw: msgspec.Raw | None = raw
         self._fields = _fields.decode(raw)
+        if not isinstance(self._fields.get("text") or "", str):
+            raise msgspec.ValidationError("expected the text of a block to be one")
         self._text = [self._word("thinking" if self.type == "thinking" else "text")]
         self._signature = [self._word("signature")]
         self._input: list[str] = []

@@ -139,6 +139,7 @@ class GeminiFold:
         if not self._has_chunk:
             raise ModelError("the model service sent an empty answer", kind="protocol")
         self._flush([], len(self._text))
+        counts = self._counts()
         stop, reason, detail = self._ending()
         if self._partial is not None:
             # Whoever reads an answer that was cut off must see that a call was cut.
@@ -148,23 +149,14 @@ class GeminiFold:
             "assistant",
             tuple(self._neutral),
             native=native if self._native else None,
-            sources=WEB if self._has_read or _count(self._counts(), *_TOOL_TOKENS) else (),
+            sources=WEB if self._has_read or _count(counts, *_TOOL_TOKENS) else (),
         )
-        return [Done(stop, message, usage=self.usage, reason=reason, detail=detail, model=self._model)]
+        return [Done(stop, message, usage=_usage(counts), reason=reason, detail=detail, model=self._model)]
 
     @property
     def usage(self) -> Usage:
         """Tokens as last reported."""
-        counts = self._counts()
-        if not counts:
-            return NO_USAGE
-        thoughts = _count(counts, "thoughtsTokenCount", "thoughts_token_count")
-        return Usage(
-            input=_count(counts, "promptTokenCount", "prompt_token_count") + _count(counts, *_TOOL_TOKENS),
-            output=_count(counts, "candidatesTokenCount", "candidates_token_count") + thoughts,
-            thoughts=thoughts,
-            cached=_count(counts, "cachedContentTokenCount", "cached_content_token_count"),
-        )
+        return _usage(self._counts())
 
     def _counts(self) -> dict[str, Any]:
         try:
@@ -213,7 +205,10 @@ class GeminiFold:
             self._call(part, cast("dict[str, Any]", call), events)
             return
         text = part.get("text")
-        if not isinstance(text, str):
+        if text is not None and not isinstance(text, str):
+            self.failure = ModelError("the model service sent a text that is none", kind="protocol")
+            return
+        if text is None:
             self._native.append(part)
             media = _media(part)
             self._neutral.extend(media)
@@ -294,6 +289,18 @@ class GeminiFold:
         return "bad_call" if reason in _BAD_CALL else "other"
 
 
+def _usage(counts: Mapping[str, Any]) -> Usage:
+    if not counts:
+        return NO_USAGE
+    thoughts = _count(counts, "thoughtsTokenCount", "thoughts_token_count")
+    return Usage(
+        input=_count(counts, "promptTokenCount", "prompt_token_count") + _count(counts, *_TOOL_TOKENS),
+        output=_count(counts, "candidatesTokenCount", "candidates_token_count") + thoughts,
+        thoughts=thoughts,
+        cached=_count(counts, "cachedContentTokenCount", "cached_content_token_count"),
+    )
+
+
 def _media(part: Mapping[str, Any]) -> list[Part]:
     inline = part.get("inlineData", part.get("inline_data"))
     if isinstance(inline, dict):
@@ -323,7 +330,7 @@ def _word(fields: Mapping[str, Any], camel: str, snake: str) -> str:
 
 
 def _count(fields: Mapping[str, Any], camel: str, snake: str) -> int:
-    value = fields.get(camel, fields.get(snake))
+    value = fields[camel] if camel in fields else fields.get(snake)
     return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 

@@ -4,6 +4,7 @@ The law: bytes answer the request that is under way, or nobody. A connection tha
 """
 
 import asyncio
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import httptools
@@ -23,6 +24,7 @@ MAX_REST_SECONDS = 30.0
 """A connection that rested longer is not used again: many a box on the way forgets it without saying so."""
 
 CODING = b"content-encoding"
+CODING_LENGTH = len(CODING)
 
 # The second address of a host gets its chance this soon, so that broken IPv6 does not cost the whole time-out.
 _NEXT_ADDRESS_SECONDS = 0.25
@@ -91,7 +93,7 @@ class Connection(asyncio.Protocol):
     def coding(self) -> bytes:
         """How the body is compressed."""
         for name, value in self._raw:
-            if len(name) == len(CODING) and name.lower() == CODING:
+            if len(name) == CODING_LENGTH and name.lower() == CODING:
                 return value
         return b"identity"
 
@@ -150,7 +152,7 @@ class Connection(asyncio.Protocol):
             self._raw.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if sum(len(name) + len(value) for name, value in self._raw) > MAX_HEAD:
+        if sum(map(len, chain.from_iterable(self._raw))) > MAX_HEAD:
             raise ValueError("the head is too large")
         status = self._parser.get_status_code()
         if status < 200:

@@ -150,7 +150,10 @@ class OpenAIFold:
         delta = choice.delta or choice.message
         if not delta:
             return
-        if content := delta.get("content"):
+        if (content := delta.get("content")) is not None and not _is_said(content):
+            self.failure = ModelError("the model service sent a text that is none", kind="protocol")
+            return
+        if content:
             self._text.append(content if isinstance(content, str) else _joined(content))
             self._has_read = self._has_read or (not isinstance(content, str) and _is_cited(content))
         if len(delta) > 1 or content is None:
@@ -204,6 +207,14 @@ class OpenAIFold:
         if reason in ("", "stop", "tool_calls", "function_call"):
             return "tool_calls" if calls else "end" if text else "empty"
         return "other"
+
+
+def _is_said(content: JSON) -> bool:
+    """Whether it is a text, or parts of which each has a text or none."""
+    if isinstance(content, list):
+        pieces = [cast("dict[str, Any]", piece) for piece in cast("list[Any]", content) if isinstance(piece, dict)]
+        return all(isinstance(piece.get("text") or "", str) for piece in pieces)
+    return isinstance(content, str)
 
 
 def _joined(content: JSON) -> str:

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mappi
 from contextlib import aclosing
 from datetime import UTC, datetime
 from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, TypeVar, cast, overload
 
@@ -34,6 +35,7 @@ from pollux.sdk.collect import ToolSet
 from pollux.sdk.context import SessionContext
 from pollux.sdk.events import AgentEvent, ApprovalRequired
 from pollux.sdk.logs import LogLevel, LogTap
+from pollux.sdk.open_questions import OpenQuestion
 from pollux.sdk.output import shape_of, typed
 from pollux.sdk.prompt import Prompt, message_of
 from pollux.sdk.result import Result, drain
@@ -41,6 +43,7 @@ from pollux.sdk.session import Session, Spent, pricing
 from pollux.sdk.session_info import SessionInfo
 from pollux.sdk.setup import Given, Setup, set_up
 from pollux.sdk.stream import to_the_end
+from pollux.tools.files.fs import AgentFs
 from pollux.tools.shell.agent_shell import AgentShell
 from pollux.tools.threads import in_thread
 
@@ -85,6 +88,8 @@ class Agent:
     _door = "sdk"
     _settings: Settings | None = None
     """Another door, the command line, has read them already."""
+    _obeyed: tuple[Path, ...] = ()
+    """The files that its flags took instructions from."""
 
     def __init__(
         self,
@@ -129,6 +134,7 @@ class Agent:
             door=self._door,
             clock=options.clock(clock),
             settings=self._settings,
+            obeyed=self._obeyed,
         )
         self._setup: Setup = set_up(given, self._widen)
         self._price = pricing(options.prices(prices), time.time)
@@ -247,6 +253,28 @@ class Agent:
             # What it sets going is this agent's work.
             with self._log.active():
                 await give(session.engine, asked, answer, user=session.user)
+
+    async def open_questions(self, *, limit: int | None = None) -> list[OpenQuestion]:
+        """What waits for a person in every session of the store: first approvals, then unknown outcomes, newest first.
+
+        `limit` bounds each of the two lists; without it, 100.
+        """
+        most = options.count("limit", limit)
+        return await (await self._opened(find=False)).open_questions(100 if most is None else most)
+
+    async def settle(self, action: OpenQuestion | str, outcome: Literal["done", "not_done"]) -> None:
+        """Record what became of an action whose outcome is unknown, in any session of the store. Nothing runs again.
+
+        Raises:
+            NotFound: there is no such action.
+            Misfit: its outcome is known.
+        """
+        action_id = action.action_id if isinstance(action, OpenQuestion) else action
+        if not isinstance(cast("object", action_id), str):
+            raise ValidationError(f"expected an open question or an action's id, found {type(action).__name__}")
+        session = await self._opened(find=False)
+        with self._log.active():
+            await session.engine.settle(action_id, outcome, by=session.user, user=session.user)
 
     # Sessions.
 
@@ -402,14 +430,19 @@ class Agent:
             cwd=self._setup.cwd,
             transcript=await session.transcript(),
             timestamp=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            fs=self._setup.workspace.fs,
+            fs=AgentFs(self._setup.workspace.root, session.judge_write(is_gated)),
             shell=AgentShell(self._setup.workspace.runner, session.judge(is_gated)),
             agent=self,
         )
 
 
 class GeminiAgent(Agent):
-    """An agent with Gemini's defaults: its default model, whatever else is configured."""
+    """An agent with Gemini's default model, whatever else is configured.
+
+    It approves nothing by itself. A tool that runs commands (`context.shell.exec`) or writes files
+    (`context.fs.write_file`) needs `side_effect=True` and an approval, or a rule that allows it;
+    `policy="allow_all"` approves everything.
+    """
 
     def __init__(
         self, instructions: str | Instructions = "", *, model: str | Provider | None = None, **more: Any

@@ -11,7 +11,6 @@ from pollux.core.messages import JSON
 from pollux.core.tools import Reconciled, Tool, ToolContext, ToolSpec
 from pollux.sdk.context import SessionContext, Widen
 from pollux.tools.around import Around
-from pollux.tools.files.fs import AgentFs
 from pollux.tools.files.root import Root
 from pollux.tools.shell.agent_shell import TIMEOUT, Runner
 
@@ -22,10 +21,6 @@ class Workspace:
 
     root: Root
     runner: Runner
-
-    @property
-    def fs(self) -> AgentFs:
-        return AgentFs(self.root)
 
 
 @frozen

@@ -55,6 +55,15 @@ class ToolCallRequest:
 
 
 @frozen
+class ToolCallStarted:
+    """A call runs from now on. Only the command line's own streams have it."""
+
+    id: str
+    name: str
+    type: Literal["tool_call_started"] = "tool_call_started"
+
+
+@frozen
 class ToolCallResponse:
     """What became of a call: the result that the model reads, or why there is none."""
 
@@ -98,11 +107,14 @@ class ChatCompressed:
 
 @frozen
 class UsageUpdate:
-    """The tokens of one model call, and of the run so far. The cost is in US dollars, or None where it is unknown."""
+    """The tokens of one model call, and of the run so far. Costs are in US dollars, or None where one is unknown."""
 
     usage: Usage
     total: Usage
     cost: float | None = None
+    """What `total` cost."""
+    call_cost: float | None = None
+    """What `usage` cost."""
     type: Literal["usage"] = "usage"
 
 
@@ -131,6 +143,7 @@ AgentEvent = (
     | Thought
     | TurnRestarted
     | ToolCallRequest
+    | ToolCallStarted
     | ToolCallResponse
     | ApprovalRequired
     | ChatCompressed

@@ -1,6 +1,8 @@
 """`policy=` as rules: a name, a file, rules, or any of them in a list."""
 
+import inspect
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Final, cast
 
 from pollux.core.errors import ValidationError
 from pollux.core.policy import Rule
+from pollux.sdk.rule import plain
 
 ASK: Final[tuple[Rule, ...]] = ()
 """No rules: side effects ask, the rest runs."""
@@ -15,6 +18,7 @@ ASK: Final[tuple[Rule, ...]] = ()
 # Named, so that every decision it makes says in journal and audit who made it. It speaks where no other rule does: what
 # somebody forbids stays forbidden.
 ALLOW_ALL: Final = (Rule("allow", priority=-999_999, name="allow_all", reason="the policy is allow_all"),)
+ARGS_DEPRECATED: Final = "`args` of a rule searches all arguments at once and is deprecated. Use `where`"
 NAMED: Final = {"ask": ASK, "allow_all": ALLOW_ALL}
 
 
@@ -55,5 +59,15 @@ def policy_files(parts: Iterable[object]) -> tuple[Path, ...]:
 
 
 def _as_given(rule: Rule) -> Rule:
+    if rule.args is not None:
+        warnings.warn(ARGS_DEPRECATED, DeprecationWarning, stacklevel=_levels_to_caller())
     # The author of the script is its user: what they wrote stands above what an extension brings.
-    return replace(rule, tier="user") if rule.tier == "default" else rule
+    return replace(plain(rule), tier="user") if rule.tier == "default" else plain(rule)
+
+
+def _levels_to_caller() -> int:
+    """How far above `_as_given` the author's own code is: there the warning is shown."""
+    frame, levels = inspect.currentframe(), 0
+    while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == "pollux":
+        frame, levels = frame.f_back, levels + 1
+    return levels

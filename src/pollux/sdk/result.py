@@ -83,7 +83,7 @@ class Drained:
                 self._answer(event)
             case events.ApprovalRequired():
                 self._asked[event.call_id] = event
-            case events.UsageUpdate() | events.ChatCompressed() | events.Thought():
+            case events.UsageUpdate() | events.ChatCompressed() | events.Thought() | events.ToolCallStarted():
                 pass
             case events.Failure():
                 self._failure = event

@@ -20,6 +20,7 @@ from pollux.core.prices import Price, cost, price_of
 from pollux.core.profile import Profile
 from pollux.core.run import Run, run_of
 from pollux.core.thread import title_of
+from pollux.core.tools import ToolSpec
 from pollux.engine.engine import Engine, RandomIds, Start
 from pollux.engine.model import ModelInfo
 from pollux.engine.patterns import is_match
@@ -27,11 +28,14 @@ from pollux.engine.perform import Instruct
 from pollux.sdk.approvals import OnApproval
 from pollux.sdk.events import AgentEvent, ApprovalRequired
 from pollux.sdk.logs import LogTap
+from pollux.sdk.open_questions import OpenQuestion, open_question
 from pollux.sdk.sessions import Sessions
 from pollux.sdk.setup import USER, Setup, engine_for, with_output
 from pollux.sdk.stream import Stream
 from pollux.sdk.translate import Cost, question
 from pollux.telemetry import AgentSpan, tracer
+from pollux.tools.files.fs import JudgeWrite
+from pollux.tools.files.toolset import WRITE_FILE
 from pollux.tools.shell.agent_shell import Command, Judge, written
 from pollux.tools.shell.judge import subjects
 from pollux.tools.shell.toolset import SHELL
@@ -44,7 +48,7 @@ BUSY = (
     " goes on with it, `await agent.cancel()` ends it"
 )
 
-ADVICE = "Mark the tool side_effect=True, so that its calls are asked about, or allow the command by a rule"
+ADVICE = "Mark the tool side_effect=True, so that its calls are asked about, or allow {} by a rule"
 
 
 @frozen
@@ -177,6 +181,7 @@ class Session:
         # Another task may have begun meanwhile: a question is put once, and one stream stops the run.
         await self._make_way()
         stream = self._live = self._stream(run.id)
+        stream.past = run.version
         self._answer_for(run)
         try:
             with self._log.active():
@@ -222,6 +227,13 @@ class Session:
         run = await self.open_run()
         return [question(action) for action in run.open if _is_asked(run, action.id)] if run else []
 
+    async def open_questions(self, limit: int) -> list[OpenQuestion]:
+        """What waits for a person in any session of the store."""
+        asked = await self.engine.queries.approvals(USER, limit=limit)
+        unknown = await self.engine.queries.unknown(USER, limit=limit)
+        found = [open_question(each, "approval") for each in asked]
+        return [*found, *(open_question(each, "unknown_outcome") for each in unknown)]
+
     async def refuse_answer(self, approval_id: str) -> NoReturn:
         """Say why a question cannot be answered. Raises NotFound or Misfit."""
         try:
@@ -266,30 +278,43 @@ class Session:
         return Spent(total, None if spent is None else float(spent))
 
     def judge(self, is_gated: bool) -> Judge:
-        """Decides on the commands of a tool's own code.
-
-        A call that was let through as a side effect was asked about as a whole. What others run has been seen by
-        nobody, so it needs a rule that allows it.
-        """
+        """Decides on the commands of a tool's own code, as `_own_code` says."""
 
         async def decided(command: Command) -> Decision:
-            facts = Facts(
-                user=USER,
-                interface=self._setup.door,
-                profile=self._setup.profile.name,
-                interactive=is_gated,
-                thread_id=self._thread_id,
-            )
             seen = subjects(command, is_installed=self._setup.workspace.runner.is_installed)
-            request = PolicyRequest(SHELL, {"command": written(command)}, facts, seen)
-            decision = decide(request, self._rules, await self.engine.queries.grants(USER), match=is_match)
-            if decision.mode == "require_approval":
-                return replace(decision, mode="allow")
-            if decision.mode == "deny" and not is_gated:
-                return replace(decision, reason=f"{decision.reason}. {ADVICE}")
-            return decision
+            return await self._own_code(SHELL, {"command": written(command)}, seen, is_gated)
 
         return decided
+
+    def judge_write(self, is_gated: bool) -> JudgeWrite:
+        """Decides on the files that a tool's own code writes, as `_own_code` says."""
+
+        async def decided(path: str, content: str) -> Decision:
+            return await self._own_code(WRITE_FILE, {"path": path, "content": content}, frozenset({path}), is_gated)
+
+        return decided
+
+    async def _own_code(self, tool: ToolSpec, args: dict[str, JSON], seen: frozenset[str], is_gated: bool) -> Decision:
+        """The one rule for commands and files of a tool's own code.
+
+        A call that was let through as a side effect was asked about as a whole: only a rule that denies stops it.
+        Other calls were not asked about, so they need a rule that allows the command, or writing the file.
+        """
+        facts = Facts(
+            user=USER,
+            interface=self._setup.door,
+            profile=self._setup.profile.name,
+            interactive=is_gated,
+            thread_id=self._thread_id,
+        )
+        request = PolicyRequest(tool, args, facts, seen)
+        decision = decide(request, self._rules, await self.engine.queries.grants(USER), match=is_match)
+        if decision.mode == "require_approval":
+            return replace(decision, mode="allow")
+        if decision.mode == "deny" and not is_gated:
+            what = "the command" if tool is SHELL else "write_file"
+            return replace(decision, reason=f"{decision.reason}. {ADVICE.format(what)}")
+        return decision
 
     # Inside.
 
@@ -343,7 +368,15 @@ class Session:
         self.engine.profiles.setdefault(run.profile, self.engine.profiles[self._setup.profile.name])
 
     def _stream(self, run_id: RunId) -> Stream:
-        return Stream(self.engine, run_id, user=USER, cost=self._price, on_approval=self._on_approval)
+        return Stream(
+            self.engine,
+            run_id,
+            user=USER,
+            cost=self._price,
+            on_approval=self._on_approval,
+            # Its lines tell of a call when it begins, for whoever reads them when a time-out ends it.
+            with_starts=self._setup.door == "cli",
+        )
 
     def _profile(self, schema: Mapping[str, JSON] | None) -> Profile:
         profile = self.engine.profiles[self._setup.profile.name]

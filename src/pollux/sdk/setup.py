@@ -59,6 +59,8 @@ class Given:
     clock: Clock | None
     settings: Settings | None
     """Read already, by a door that has flags of its own."""
+    obeyed: tuple[Path, ...] = ()
+    """Files that instructions came from."""
 
 
 @frozen(kw_only=True)
@@ -126,7 +128,7 @@ def set_up(given: Given, widen: Widen) -> Setup:
     settings = given.settings or settings_for(cwd, store)
     skills = options.skills(given.skills)
     policy = parts_of(given.policy)
-    named = [*policy_files(policy), *(each.path for each in skills)]
+    named = [*policy_files(policy), *(each.path.absolute() for each in skills), *given.obeyed]
     box = _stricter(options.one_of("sandbox", given.sandbox, get_args(Sandbox)), settings.sandbox)
     workspace = make_workspace(cwd, settings, box, named=named)
     skill_prompt, skill_tools = _skills(skills)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from typing import Any
 
 from pollux.core.errors import Misfit, PolluxError
@@ -16,8 +16,10 @@ from pollux.core.ids import RunId, UserId
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
 from pollux.engine.feed import Item
+from pollux.engine.ports import Recorded
 from pollux.sdk.approvals import OnApproval, ask
 from pollux.sdk.events import AgentEvent, ApprovalRequired
+from pollux.sdk.narration import narrate
 from pollux.sdk.translate import Cost, Translation
 
 logger = logging.getLogger(__name__)
@@ -33,19 +35,28 @@ class Stream:
     """The events of one run, and its life while they are being read."""
 
     def __init__(
-        self, engine: Engine, run_id: RunId, *, user: UserId, cost: Cost, on_approval: OnApproval | None = None
+        self,
+        engine: Engine,
+        run_id: RunId,
+        *,
+        user: UserId,
+        cost: Cost,
+        on_approval: OnApproval | None = None,
+        with_starts: bool = False,
     ) -> None:
         self.run_id = run_id
         self.is_read = True
         """Whether somebody is waiting for the next event right now: from the start on, until one is handed out."""
         self.context: Context | None = None
         """Whose log and span it belongs to what an answer of the host sets going."""
+        self.past = 0
+        """How many facts were logged before, by the agent that began the run."""
         self.closed = asyncio.Event()
         self.closing = False
         self._engine = engine
         self._user = user
         self._on_approval = on_approval
-        self._told = Translation(cost)
+        self._told = Translation(cost, with_starts=with_starts)
         self._asking: set[asyncio.Task[None]] = set()
         self._next: asyncio.Future[Item] | None = None
         self._leaves_open = False
@@ -66,6 +77,7 @@ class Stream:
         items = self._engine.watch(self.run_id, user=self._user)
         try:
             while (item := await self._take(items)) is not None:
+                self._log(item)
                 for event in self._told.read(item):
                     self.is_read = False
                     yield event
@@ -88,6 +100,11 @@ class Stream:
         with suppress(Misfit):
             await self._engine.cancel(self.run_id, by=self._user)
         await self._engine.wait_settled(self.run_id, seconds=STOP_SECONDS)
+
+    def _log(self, item: Item) -> None:
+        if self.run is not None and isinstance(item, Recorded) and item.seq > self.past:
+            context = copy_context() if self.context is None else self.context.copy()
+            context.run(narrate, self.run, item.event)
 
     async def _take(self, items: AsyncIterator[Item]) -> Item | None:
         """The next item; None when the run waits and nobody here will answer."""

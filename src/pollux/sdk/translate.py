@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from decimal import Decimal
 
-from pollux.core.events import HistoryCompressed, ModelReplied, RunCancelled, RunCompleted, RunFailed, RunStarted
+from pollux.core.events import (
+    ActionStarted,
+    HistoryCompressed,
+    ModelReplied,
+    RunCancelled,
+    RunCompleted,
+    RunFailed,
+    RunStarted,
+)
 from pollux.core.machine import pending, step
 from pollux.core.messages import Thought, Usage
 from pollux.core.run import Action, Run
@@ -24,9 +32,10 @@ Cost = Callable[[str, Usage], Decimal | None]
 class Translation:
     """Turns what happens to one run into what a stream yields."""
 
-    def __init__(self, cost: Cost) -> None:
+    def __init__(self, cost: Cost, *, with_starts: bool = False) -> None:
         self.run: Run | None = None
         self._cost = cost
+        self._with_starts = with_starts
         self._spent: Decimal | None = Decimal()
         self._shown = {"text": 0, "thought": 0}
         """How much of the open turn has been told."""
@@ -57,7 +66,7 @@ class Translation:
         """The last word, also about a run that goes on without this stream."""
         assert self.run is not None
         reason = self.run.ending.status if self.run.ending else "awaiting_confirmation"
-        return events.Finished(reason, self.run.usage, None if self._spent is None else float(self._spent))
+        return events.Finished(reason, self.run.usage, self._total_cost)
 
     def _restart(self, item: Restarted) -> Iterator[events.AgentEvent]:
         if any(self._shown.values()):
@@ -72,6 +81,8 @@ class Translation:
                 yield events.ModelInfo(run.model, run.thread_id, run.id)
             case ModelReplied():
                 yield from self._read_reply(run, event)
+            case ActionStarted(action_id=action_id):
+                yield from self._read_start(run, action_id)
             case HistoryCompressed():
                 self._charge(run, event.usage)
                 yield events.ChatCompressed(event.tokens_before, event.tokens_after, event.status)
@@ -87,10 +98,15 @@ class Translation:
             case _:
                 pass
 
+    def _read_start(self, run: Run, action_id: str) -> Iterator[events.ToolCallStarted]:
+        action = run.action(action_id)
+        if self._with_starts and action is not None:
+            yield events.ToolCallStarted(action.call.id, action.call.name)
+
     def _read_reply(self, run: Run, event: ModelReplied) -> Iterator[events.AgentEvent]:
         if run.turn == event.turn and run.attempt > event.attempt:
             # This answer was none: its words are not the run's, and whoever saw them was told to drop them.
-            yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))
+            yield self._used(run, event.usage)
             return
         # What was not streamed, or was streamed before anybody watched, is told now.
         thought = "".join(part.text for part in event.message.parts if isinstance(part, Thought))
@@ -101,7 +117,15 @@ class Translation:
         self._shown = {"text": 0, "thought": 0}
         for call in event.message.calls:
             yield events.ToolCallRequest(call.id, call.name, deepcopy(call.args))
-        yield events.UsageUpdate(event.usage, run.usage, self._charge(run, event.usage))
+        yield self._used(run, event.usage)
+
+    def _used(self, run: Run, usage: Usage) -> events.UsageUpdate:
+        call_cost = self._charge(run, usage)
+        return events.UsageUpdate(usage, run.usage, self._total_cost, call_cost)
+
+    @property
+    def _total_cost(self) -> float | None:
+        return None if self._spent is None else float(self._spent)
 
     def _charge(self, run: Run, usage: Usage) -> float | None:
         """What this call cost. Call by call, since large ones may have another price."""

@@ -103,10 +103,10 @@ def _stream(ended: Ended) -> Told:
         if line["type"] == "assistant":
             text += "".join(part["text"] for part in line["message"]["content"])
             continue
-        # A call is told with its result, or not at all.
+        # A call is told when it begins, and each has one result.
         assert line["type"] == "tool_code", ended
-        result = lines.pop(0)
-        assert result["type"] == "tool_result", ended
+        (result,) = [each for each in lines if each["type"] == "tool_result" and each["id"] == line["id"]]
+        lines.remove(result)
         assert (result["id"], result["name"]) == (line["id"], line["name"]), ended
         calls.append((line["id"], line["name"], result["result"]))
     if last["type"] == "error":

@@ -13,6 +13,7 @@ from typing import Any
 from pollux.cli.shown import shown
 from pollux.cli.streams import complain
 from pollux.core.errors import ValidationError
+from pollux.engine.untrusted import read_file
 from pollux.tools.actions.checking import Finding, check_plugin
 from pollux.tools.actions.documents import FileError
 from pollux.tools.actions.folders import action_files, plugin_folders
@@ -116,10 +117,8 @@ def _types_of(action: ActionFile, *, as_python: bool) -> tuple[Path, str]:
 
 
 def _is_foreign(path: Path) -> bool:
-    try:
-        return not path.read_text(encoding="utf-8", errors="replace").startswith(f'"""{HEAD}')
-    except FileNotFoundError:
-        return False
+    written = read_file(path, most=len(HEAD) + 3)
+    return path.exists() if written is None else not written.startswith(f'"""{HEAD}'.encode())
 
 
 def _write(path: Path, text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pollux.cli.arguments import missing_key, seconds, session
 from pollux.cli.parser import Parser
+from pollux.cli.profile import model_of
 from pollux.cli.reading import must_be_text, read_text_soon
 from pollux.config import ConfigError, Settings, read_settings
 from pollux.core.frozen import frozen
@@ -36,8 +37,10 @@ class Asked:
     session: str | None = None
     allow: tuple[str, ...] = ()
     policy: Path | None = None
+    system_prompt_file: Path | None = None
     timeout: float | None = None
     debug: bool = False
+    profile: str | None = None
 
 
 def asked_by(argv: list[str]) -> Asked:
@@ -49,14 +52,16 @@ def asked_by(argv: list[str]) -> Asked:
     settings = read_settings(os.environ, cwd=cwd, flags=vars(arguments))
     asked = Asked(
         settings=settings,
-        model=settings.model or DEFAULT_MODEL,
+        model=arguments.model or model_of(settings, arguments.profile) or settings.model or DEFAULT_MODEL,
         cwd=cwd,
         system_prompt=_system_prompt(arguments),
         session=arguments.session,
         allow=tuple(arguments.allow),
         policy=arguments.policy,
+        system_prompt_file=arguments.system_prompt_file,
         timeout=arguments.timeout,
         debug=arguments.debug,
+        profile=arguments.profile,
     )
     need_key(asked.model, settings)
     return asked
@@ -89,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add: Any = parser.add_argument
     add("--model", "--model-name", dest="model", metavar="NAME")
+    add(
+        "--profile",
+        metavar="NAME",
+        help="a profile of the configuration: its instructions, model, tools, rules, limits",
+    )
     add("--system-prompt", metavar="TEXT")
     add("--system-prompt-file", type=Path, metavar="FILE")
     add("--session", type=session, metavar="ID|latest", help="go on with a session")

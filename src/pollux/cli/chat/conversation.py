@@ -1,13 +1,14 @@
 """The session that is talked in, and the agent that answers there. Another session, or model, is another agent."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pollux.cli.allow import rules_for
 from pollux.cli.answer import CliAgent
 from pollux.cli.chat.asked import Asked, need_key
+from pollux.cli.profile import outfit_of, require_known_tools
 from pollux.core.errors import SessionNotFound, ValidationError
 from pollux.core.frozen import frozen
-from pollux.core.profile import Limits
 from pollux.sdk.agent import Agent
 from pollux.sdk.approvals import OnApproval
 
@@ -127,17 +128,22 @@ class Conversation:
 
     def _made(self, session_id: str | None, model: str, threshold: float) -> Agent:
         asked = self._asked
-        policy: list[object] = [*rules_for(asked.allow), *([asked.policy] if asked.policy else [])]
-        return CliAgent(
-            asked.system_prompt,
-            tools=("files", "shell"),
+        outfit, allowed = outfit_of(asked.settings, asked.profile), rules_for(asked.allow)
+        policy: list[object] = [*outfit.rules, *allowed, *([asked.policy] if asked.policy else [])]
+        limits = outfit.limits if asked.timeout is None else replace(outfit.limits, seconds=asked.timeout)
+        agent = CliAgent(
+            "\n\n".join(filter(None, (outfit.instructions, asked.system_prompt))),
+            tools=outfit.tools,
             model=model,
             cwd=asked.cwd,
             session_id=session_id,
             compression_threshold=threshold,
             policy=policy,
             on_approval=self._on_approval or "defer",
-            limits=Limits(seconds=asked.timeout),
+            limits=limits,
             log_level="debug" if asked.debug else "silent",
             settings=asked.settings,
+            obeyed=asked.system_prompt_file,
         )
+        require_known_tools(asked.allow, allowed, agent.tools)
+        return agent

@@ -24,7 +24,7 @@ def tell(event: events.AgentEvent, screen: Screen, *, is_attended: bool) -> None
             screen.wait("waiting")
         case events.Content(text=text):
             screen.answer(text)
-        case events.Thought() | events.UsageUpdate():
+        case events.Thought() | events.UsageUpdate() | events.ToolCallStarted():
             pass
         case events.TurnRestarted():
             screen.note("  (the answer begins anew)")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final, cast
 
+from pollux.cli.asking import MOST_IN_SIGHT, MOST_ROWS, argument_rows, choices_of, recap
 from pollux.cli.lines import Lines
 from pollux.cli.shown import shown
 from pollux.core.errors import NotFound, PolluxError, ThreadBusy
@@ -16,7 +17,7 @@ from pollux.core.events import ActionDecided, ActionStarted, RunCancelled, RunFa
 from pollux.core.ids import RunId, ThreadId, UserId
 from pollux.core.machine import pending, step
 from pollux.core.messages import JSON
-from pollux.core.run import Action, Run
+from pollux.core.run import Action, Approval, Run, lasting_scope
 from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import Delta, Item, TurnRestarted
 from pollux.engine.ports import Recorded
@@ -24,7 +25,6 @@ from pollux.engine.ports import Recorded
 USER = UserId("local")
 YES: Final = frozenset({"y", "yes"})
 ALWAYS: Final = frozenset({"a", "always"})
-QUESTION: Final = "  approve? [y]es / [a]lways for this recipient / [N]o > "
 
 
 class Chat:
@@ -107,28 +107,28 @@ class Chat:
                 continue
             self._say(_question(action))
             self._lines.forget()
-            is_open, answer = await self._heard(run, approval.id)
+            is_open, answer = await self._heard(run, approval)
             if not is_open:
                 self._say("\n  [answered in the console]\n")
                 continue
             # Whole words: "actually, no" begins like "always".
             word = (answer or "").strip().lower()
-            always = word in ALWAYS and bool(approval.scopes)
+            scope = lasting_scope(approval.scopes) if word in ALWAYS else None
             try:
                 await self._engine.resolve(
                     approval.id,
                     "approved" if word in YES | ALWAYS else "rejected",
                     by=USER,
-                    scope="always" if always else None,
+                    scope=scope,
                     args_hash=action.args_hash,
                 )
             except PolluxError as problem:
                 self._say(f"  [{shown(str(problem))}]\n")
 
-    async def _heard(self, run: Run, approval_id: str) -> tuple[bool, str | None]:
+    async def _heard(self, run: Run, approval: Approval) -> tuple[bool, str | None]:
         """Whether the question is still open, and what the person here says to it."""
-        here = asyncio.ensure_future(self._lines.next(QUESTION))
-        elsewhere = asyncio.ensure_future(self._closed(run, approval_id))
+        here = asyncio.ensure_future(self._lines.next(f"  approve? {choices_of(approval.scopes)} > "))
+        elsewhere = asyncio.ensure_future(self._closed(run, approval.id))
         try:
             await asyncio.wait({here, elsewhere}, return_when=asyncio.FIRST_COMPLETED)
             return (True, here.result()) if here.done() else (False, None)
@@ -150,11 +150,12 @@ class Chat:
 def _question(action: Action) -> str:
     """Read from the stored action: what is shown is what will run."""
     rows = [f"\n  {shown(action.tool, lines=False)} wants to run"]
-    rows += [
-        f"    {shown(name, lines=False)}: {shown(_plain(value), lines=False)}" for name, value in action.args.items()
-    ]
+    for name, value in action.args.items():
+        rows += argument_rows(name, _plain(value))
     if action.decision:
         rows.append(f"  because it asks first: {action.decision.reason}")
+    if sum(map(len, rows)) > MOST_IN_SIGHT or len(rows) > MOST_ROWS:
+        rows += recap(action.tool, action.subjects)
     return "\n".join(rows) + "\n"
 
 

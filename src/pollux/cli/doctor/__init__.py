@@ -94,6 +94,7 @@ async def _with_settings(settings: "Settings", *, offline: bool) -> "list[Check]
         checks.config(settings),
         checks.access(settings, path),
         checks.key(settings, ref),
+        *checks.tools(settings),
         *([] if offline else await service(settings, model, ref)),
         *await (checks.store(settings, path) if isinstance(path, Path) else postgres(settings)),
     ]

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pollux.config import ConfigError, ModelRef, Settings, explain_missing, load_project
-from pollux.core.errors import PolluxError
+from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.engine import deprecated
 
@@ -110,6 +110,8 @@ def config(settings: Settings) -> Check:
     ignored += deprecated.said()
     if ignored:
         advice = "Put what you want to count into your own configuration file or the environment"
+        if any(part.is_pending for part in left_out):
+            advice += ", or accept the file: pollux trust ."
         more = (f"and {len(ignored) - MOST_DETAILS:,} more",) if len(ignored) > MOST_DETAILS else ()
         return Check("config", "warning", f"{said}; not all of it counts", advice, ignored[:MOST_DETAILS] + more)
     return Check("config", "ok", said)
@@ -117,28 +119,41 @@ def config(settings: Settings) -> Check:
 
 def access(settings: Settings, store: object) -> Check:
     """Whether others on this machine can change what speaks for the person, or read a secret."""
+    from pollux.config.exposed import private_files
     from pollux.engine.exposure import exposures
 
     home = settings.home
     files = [*([settings.config_file.path] if settings.config_file else []), *settings.keyed]
     files += [home, home / "trusted.json", home / "trust.json"]
-    if isinstance(store, Path):
-        files += [store.with_name(store.name + beside) for beside in ("", "-wal", "-shm")]
+    files += [*sorted(home.glob("audit-heads*.jsonl")), *_plugin_files(settings)]
     secrets = [home / "token", home / "audit.key", *sorted(home.glob("seal.key*"))] if home.is_dir() else []
     found = [each for path in files for each in exposures(path)]
+    found += [each for path in private_files(settings) for each in exposures(path, is_private=True)]
     found += [each for path in secrets for each in exposures(path, is_secret=True)]
-    # What gives neither keys nor rights is worth a word.
-    plain = [*([settings.project_file.path] if settings.project_file else []), *_of_folder(settings)]
+    # What gives neither keys nor rights is worth a word: whoever holds the lock of the store keeps others waiting.
+    plain = [store.with_name(f"{store.name}.lock")] if isinstance(store, Path) else []
+    plain += [*([settings.project_file.path] if settings.project_file else []), *_of_folder(settings)]
     found += [replace(each, is_grave=False) for path in plain for each in exposures(path) if each not in found]
     # The folders above are on the way to every file in them.
     listed = {f"{each.what}: {each.then}": each.is_grave for each in reversed(found)}
     if not listed:
-        return Check("access", "ok", "nobody else can change the files that Pollux goes by")
+        return Check("access", "ok", "no other account can change the files that Pollux uses, or read its secrets")
     if any(listed.values()):
-        message, advice = "others can change or read files that Pollux goes by", "Run what is named with each of them"
+        message, advice = "others can change or read files that Pollux uses", "Run what is named with each of them"
         return Check("access", "error", message, advice, tuple(sorted(listed, key=lambda text: not listed[text])))
     advice = "Run what is named with each of them, unless it is meant so"
     return Check("access", "warning", "others may be able to change or read some files", advice, tuple(listed))
+
+
+def _plugin_files(settings: Settings) -> list[Path]:
+    """What says which of the site's code pages may call."""
+    from pollux.tools.actions.folders import plugin_files
+
+    try:
+        return plugin_files(load_project(settings).rights.page_plugins)
+    except ConfigError:
+        # Another check says so.
+        return []
 
 
 def _of_folder(settings: Settings) -> list[Path]:
@@ -157,6 +172,28 @@ def key(settings: Settings, ref: ModelRef) -> Check:
     # The first sentence says what is missing, the rest what to do.
     missing, _, advice = explain_missing(name).partition(". ")
     return Check("key", "error", missing, advice)
+
+
+def tools(settings: Settings) -> list[Check]:
+    """Whether the tools and actions that the configuration brings can be loaded, and which of them act unasked."""
+    from pollux.config.profiles import tools_named
+    from pollux.engine.definitions import is_unasked
+    from pollux.service import registry_of
+    from pollux.tools.actions import action_tools
+    from pollux.tools.registered import registered_tools
+
+    try:
+        rights = load_project(settings).rights
+        if not (rights.tools or rights.actions or rights.page_plugins):
+            return []
+        brought = {**registered_tools(rights.tools, wanted=tools_named(rights)), **action_tools(registry_of(rights))}
+    except (ConfigError, ValidationError) as problem:
+        return [Check("tools", "error", str(problem), "Correct the configuration or the code that it names")]
+    unasked = tuple(sorted(name for name, tool in brought.items() if is_unasked(tool.spec)))
+    if not unasked:
+        return [Check("tools", "ok", f"{len(brought)} tools and actions can be loaded")]
+    advice = "Remove default_approval from these tools, or add a rule that asks, unless it is meant so"
+    return [Check("tools", "warning", "tools with a side effect run without approval", advice, unasked)]
 
 
 async def store(settings: Settings, path: Path) -> list[Check]:
@@ -178,7 +215,7 @@ async def opened(settings: Settings, *, is_open: Check) -> list[Check]:
     try:
         if why := await opened.restored():
             advice = "See what could be repeated with `pollux store adopt --dry-run`, then run `pollux store adopt`"
-            return [Check("store", "error", f"the store was restored or copied: {why}", advice)]
+            return [Check("store", "error", f"the store may have been restored or copied: {why}", advice)]
         report = await opened.verify_audit()
     except PolluxError as problem:
         return [is_open, Check("audit", "error", str(problem))]
@@ -194,6 +231,8 @@ def _unopened(path: Path, key_file: Path) -> Check | None:
     """What can be said without opening it. Opening makes what is missing, also a key that fits no old store."""
     if os.path.isdir(path):
         return Check("store", "error", f"{path} is a folder", "Give the path of a file: POLLUX_STORE or --store")
+    if os.path.exists(path) and not os.path.isfile(path):
+        return Check("store", "error", f"{path} is not a regular file", "Set POLLUX_STORE or --store to one")
     if os.path.exists(path):
         advice = "Put the key that the store was made with back in place"
         missing = Check("store", "error", f"{key_file} is missing, but {path} is there", advice)
@@ -220,6 +259,51 @@ async def sandbox(wanted: str = "auto") -> Check:
     return Check("sandbox", "warning", f"commands run without a sandbox: {why_not}", advice)
 
 
+CHECKOUT: Final = Path(__file__).parents[4]
+"""Where the repository is, if Pollux runs from one."""
+
+
+def modules(root: Path = CHECKOUT) -> Check | None:
+    """In a checkout, whether modules.yaml says of every provider what is so. None where there is no such file."""
+    import yaml
+
+    from pollux.config import ProviderName
+    from pollux.engine.untrusted import load_yaml
+
+    file = root / "modules.yaml"
+    if not file.is_file() or not (root / "src" / "pollux").is_dir():
+        return None
+    try:
+        document: Any = load_yaml(file.read_text(encoding="utf-8"), loader=yaml.SafeLoader)
+        listed = {str(entry["name"]): entry for entry in document["providers"]}
+        drift = [f"{name} is not in modules.yaml" for name in get_args(ProviderName) if name not in listed]
+        drift += [
+            f"{name} is in modules.yaml, but is no provider" for name in listed.keys() - {*get_args(ProviderName)}
+        ]
+        for name, entry in listed.items():
+            drift += _drift(root, name, entry)
+    except (yaml.YAMLError, ValueError, KeyError, TypeError, OSError) as problem:
+        return Check("modules", "error", f"{file} cannot be used ({type(problem).__name__})", "Correct it")
+    if drift:
+        advice = "Bring modules.yaml, the provider and its page together"
+        return Check("modules", "error", "modules.yaml and the providers differ", advice, tuple(drift))
+    return Check("modules", "ok", f"modules.yaml and the {len(listed)} providers agree")
+
+
+def _drift(root: Path, name: str, entry: Any) -> Iterator[str]:
+    """Files of a provider that are missing, and what its page does not say."""
+    for part in ("source", "docs", "conformance"):
+        if not (root / str(entry[part]).partition("::")[0]).is_file():
+            yield f"{name}: {part} is not there: {entry[part]}"
+    page = root / str(entry["docs"])
+    said = page.read_text(encoding="utf-8") if page.is_file() else ""
+    for word in (*entry["models"], *entry["env"]) if said else ():
+        if f"`{word}`" not in said:
+            yield f"{name}: {entry['docs']} does not name {word}"
+
+
 def alone() -> Iterator[Check]:
     """What can be looked at without any settings."""
     yield from (python(), sqlite(), parts())
+    if (found := modules()) is not None:
+        yield found

@@ -1,15 +1,20 @@
 """`pollux runbook check`: read documents, and say what is wrong with them and what would be passed over."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pollux.cli.kept import Teller
 from pollux.config import Settings
 from pollux.core.errors import ValidationError
-from pollux.runbooks.blocks import standard_blocks
+from pollux.runbooks.agents.block import Agent
+from pollux.runbooks.blocks import BlockType, standard_blocks
+from pollux.runbooks.outputs import missing_outputs
 from pollux.runbooks.shelf import volume
 
-RUNS = frozenset({*(name for type_ in standard_blocks() for name in type_.names), "agent", "sub-runbook"})
+TYPES: Final[dict[str, BlockType]] = {
+    name: type_ for type_ in (*standard_blocks(), Agent((), {}, "", Path())) for name in type_.names
+}
+RUNS: Final = frozenset({*TYPES, "sub-runbook"})
 
 
 def check(files: list[Path], settings: Settings, *, as_json: bool) -> int:
@@ -32,7 +37,10 @@ def _checked(file: Path) -> dict[str, Any]:
     return {
         "file": str(file),
         "error": runbook.hazard.text if runbook.hazard else "",
-        "warnings": [notice.text for notice in runbook.warnings if not notice.is_hazard],
+        "warnings": [
+            *(notice.text for notice in runbook.warnings if not notice.is_hazard),
+            *missing_outputs(runbook, TYPES),
+        ],
         "name": runbook.name,
         "blocks": len(runbook.blocks),
         "runs": sum(1 for block in runbook.blocks if block.type in RUNS),

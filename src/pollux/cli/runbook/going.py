@@ -3,8 +3,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +24,11 @@ from pollux.core.errors import Misfit, NotFound, PolluxError
 from pollux.core.frozen import frozen
 from pollux.core.ids import Instant, RunId
 from pollux.core.machine import pending
-from pollux.core.run import Action, Run, run_of
+from pollux.core.run import Action, Run, lasting_scope, run_of
 from pollux.engine.engine import Engine
 from pollux.runbooks.following import follow
-from pollux.runbooks.runtime import Runbooks, opening_for
+from pollux.runbooks.outputs import missing_outputs
+from pollux.runbooks.runtime import Runbooks, Started, opening_for
 from pollux.runbooks.shelf import Volume, volume
 from pollux.runbooks.told import Told
 from pollux.sdk.approvals import Approve, Reject
@@ -143,13 +145,16 @@ class _Trip:
                 model=going.model,
             )
         document = volume(going.file.absolute())
-        for warning in document.read().warnings:
-            self._talk(f"{going.file}: {warning.text}")
+        runbook = document.read()
+        for warning in (*(each.text for each in runbook.warnings), *missing_outputs(runbook, runbooks.types)):
+            self._talk(f"{going.file}: {warning}")
         directory = going.directory or here()
+        workspace = going.settings.workspace
+        programs = partial(runbooks.programs, document, directory=directory, workspace=workspace)
         if going.trust:
-            self._accept(runbooks, document, directory)
-        elif self._terminal is not None and self._is_to_be_asked_about(runbooks, document, directory):
-            asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document, directory))
+            self._accept(runbooks, document, programs())
+        elif self._terminal is not None and self._is_to_be_asked_about(runbooks, document, programs):
+            asking = asyncio.ensure_future(self._ask_for_trust(runbooks, document, programs()))
             await asyncio.wait({asking, stopped}, return_when=asyncio.FIRST_COMPLETED)
             if not asking.done():
                 asking.cancel()
@@ -157,7 +162,6 @@ class _Trip:
                     await asking
                 return None
             asking.result()
-        workspace = going.settings.workspace
         opening = opening_for(
             document,
             directory=directory,
@@ -167,24 +171,22 @@ class _Trip:
         )
         return await runbooks.start(opening, user=USER, more=more)
 
-    def _accept(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
+    def _accept(self, runbooks: Runbooks, document: Volume, programs: Started) -> None:
         """Trust the document with the programs that it starts, and say which those are."""
-        programs = runbooks.programs(document, directory=directory)
         runbooks.accept(document, programs, by=USER)
         for word, file in programs.shown:
             self._talk(f"accepted: {word} is {file}")
 
     @staticmethod
-    def _is_to_be_asked_about(runbooks: Runbooks, document: Volume, directory: Path) -> bool:
+    def _is_to_be_asked_about(runbooks: Runbooks, document: Volume, programs: Callable[[], Started]) -> bool:
         if not runbooks.is_trusted(document):
             return True
-        return runbooks.was_accepted_without(document, runbooks.programs(document, directory=directory))
+        return runbooks.was_accepted_without(document, programs())
 
-    async def _ask_for_trust(self, runbooks: Runbooks, document: Volume, directory: Path) -> None:
+    async def _ask_for_trust(self, runbooks: Runbooks, document: Volume, programs: Started) -> None:
         """Once for a document as it stands. Whoever says no is asked block by block."""
         from pollux.cli.runbook.questions import trusts
 
-        programs = runbooks.programs(document, directory=directory)
         if await trusts(document, runbooks, programs):
             runbooks.accept(document, programs, by=USER)
 
@@ -235,10 +237,11 @@ class _Trip:
         task.add_done_callback(self._asking.discard)
 
     async def _ask(self, engine: Engine, terminal: Terminal, data: Told) -> None:
-        answer = await terminal.ask(await question_of(engine, data))
+        question = await question_of(engine, data)
+        answer = await terminal.ask(question)
         try:
             if isinstance(answer, Approve):
-                scope = "session" if answer.always else None
+                scope = lasting_scope(question.scopes) if answer.always else None
                 await engine.resolve(data["approvalId"], "approved", by=USER, scope=scope)
             else:
                 feedback = answer.feedback if isinstance(answer, Reject) else ""
@@ -280,8 +283,11 @@ def _how_to_answer(data: Told, asked: Action, now: Instant) -> str:
         return f"to approve: {how}"
     # An agent cannot wait longer than its process lives: so we stay, for as long as the question does.
     left = max(0, round(data["expiresAt"] - now))
-    what = next(iter(data["preview"].splitlines()), data["description"])
-    return f"waiting for leave: {what}; answer with `{how}` elsewhere, denied in {left} s"
+    first, *more = data["preview"].splitlines() or [data["description"]]
+    what = f"{first} … ({len(more)} more: `pollux approvals show {data['approvalId']}`)" if more else first
+    is_blocks = asked.approval is not None and data["expiresAt"] < asked.approval.expires_at
+    why = " with the block, by its own time-out" if is_blocks else ""
+    return f"waiting for approval: {what}; answer with `{how}` elsewhere, denied in {left} s{why}"
 
 
 async def is_waiting(engine: Engine, run_id: RunId) -> bool:
@@ -295,7 +301,7 @@ async def is_waiting(engine: Engine, run_id: RunId) -> bool:
     children = [action for action in run.open if action.where == "child" and action.handed_over and not action.outcome]
     if not children:
         return bool(run.approvals)
-    return all([await is_waiting(engine, await engine.queries.child_of(action.id)) for action in children])
+    return all([await is_waiting(engine, engine.queries.child_of(action.id)) for action in children])
 
 
 def _code_of(code: str) -> int:

@@ -8,6 +8,7 @@ from pollux.cli.outlet import Outlet
 from pollux.cli.shown import shown
 from pollux.core.run import Run
 from pollux.runbooks.told import Told
+from pollux.wire.breaks import json_line
 
 WAITING = 3
 
@@ -54,7 +55,7 @@ class StreamWriter:
 
     def _line(self, told: dict[str, Any]) -> None:
         text = json.dumps(self._mask.value(told), ensure_ascii=False, separators=(",", ":"))
-        self._outlet.write(text.encode("utf-8", "replace") + b"\n")
+        self._outlet.write(json_line(text.encode("utf-8", "replace")))
 
 
 _QUESTION = ("args", "argsHash", "reason", "preview", "expiresAt")

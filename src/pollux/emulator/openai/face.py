@@ -1,5 +1,7 @@
 """Answer one chat request: read it, ask the demo model, write the answer. Pure: bytes and facts in, an Answer out."""
 
+import re
+
 from pollux.emulator import sse
 from pollux.emulator.answer import Answer
 from pollux.emulator.faults import STATUSES, Fault
@@ -13,9 +15,10 @@ from pollux.emulator.planner.plan import plan
 from pollux.emulator.seal import Seal
 from pollux.emulator.spoil import spoil
 
-__all__ = ["Refusal", "answer_chat", "bad_request", "check_key", "models", "read", "refuse"]
+__all__ = ["Refusal", "answer_chat", "bad_request", "check_key", "is_keyless", "models", "read", "refuse"]
 
 _HTML = b"<html><head><title>502 Bad Gateway</title></head><body>502 Bad Gateway</body></html>\n"
+_HOSTED = re.compile(r"(models/)?(gpt-|gemini-|claude-|o[0-9])")
 _NAMES = ("gpt-5", "gpt-5-mini", "llama3.2", "qwen3", *catalogue.NAMES)
 
 
@@ -25,6 +28,15 @@ def check_key(key: str | None) -> None:
         raise errors.missing_key()
     if key.startswith("invalid"):
         raise errors.invalid_key()
+
+
+def is_keyless(content: bytes) -> bool:
+    """Whether the request is for a model of Ollama's, which takes no key: none of a hosted service's names."""
+    try:
+        model = read(content).model
+    except Refusal:
+        return False
+    return not _HOSTED.match(model)
 
 
 def refuse(refusal: Refusal) -> Answer:
