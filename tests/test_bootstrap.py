@@ -1,5 +1,6 @@
 """The composition root: which adapters are picked, and keys that are made once."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,13 @@ def test_a_key_of_the_wrong_length_is_refused(tmp_path: Path):
     (tmp_path / "audit.key").write_bytes(b"short")
     (tmp_path / "audit.key").chmod(0o600)
     with pytest.raises(ConfigError, match="Restore it from a backup"):
+        read_key(tmp_path / "audit.key")
+
+
+def test_a_key_without_end_is_not_read_to_its_end(tmp_path: Path):
+    (tmp_path / "audit.key").touch(0o600)
+    os.truncate(tmp_path / "audit.key", 1 << 40)
+    with pytest.raises(ConfigError, match="it is larger than 4,096 bytes"):
         read_key(tmp_path / "audit.key")
 
 

@@ -23,9 +23,10 @@ on_reject = "fail"
 thinking = "shown"
 max_output_tokens = 2000
 priority = -5
+persona = true
 limits = { model_calls = 6, tokens = 50_000, seconds = 90.5, approval_seconds = 600, compress_at = 8000 }
 output_schema = { type = "object", properties = { answer = { type = "string" } } }
-extra = { temperature = 0.2, stop = ["END"], deep = { is = true } }
+extra = { temperature = 0.2, stop = ["END"], reasoning = { enabled = true } }
 
 [[profiles.support.rules]]
 decision = "deny"
@@ -56,7 +57,7 @@ def profiles(config: Path, text: str, **changes: Any) -> dict[str, Profile]:
 
 def test_without_a_word_there_is_a_default_profile(config: Path):
     assert profiles(config, "", model="gpt-x") == {
-        "default": Profile(model="gpt-x", tools=("demo_mail",), limits=Limits(model_calls=3))
+        "default": Profile(model="gpt-x", tools=("demo_mail",), limits=Limits(model_calls=3), persona=True)
     }
 
 
@@ -79,8 +80,9 @@ def test_everything_a_profile_says_is_in_it(config: Path):
         thinking="shown",
         max_output_tokens=2000,
         priority=-5,
+        persona=True,
         output_schema={"type": "object", "properties": {"answer": {"type": "string"}}},
-        extra={"temperature": 0.2, "stop": ["END"], "deep": {"is": True}},
+        extra={"temperature": 0.2, "stop": ["END"], "reasoning": {"enabled": True}},
     )  # fmt: skip
 
 
@@ -103,6 +105,13 @@ def test_a_default_profile_that_names_no_tools_keeps_them_and_others_have_none(c
 def test_a_default_profile_that_names_its_tools_has_these_alone(config: Path):
     assert profiles(config, "[profiles.default]\ntools = 'weather'\n")["default"].tools == ("weather",)
     assert profiles(config, "[profiles.default]\ntools = []\n")["default"].tools == ()
+
+
+def test_a_profile_says_whether_it_has_a_persona(config: Path):
+    found = profiles(config, "[profiles.default]\npersona = false\n[profiles.other]\n")
+    assert (found["default"].persona, found["other"].persona) == (False, False)
+    with pytest.raises(ConfigError, match=r"persona of .* must be true or false, found text"):
+        profiles(config, "[profiles.default]\npersona = 'no'\n")
 
 
 def test_limits_are_the_caller_s_then_the_profile_s_and_never_above_the_file_s(config: Path):

@@ -40,18 +40,21 @@ def block_until(probe: Callable[[], T], *, seconds: float = HANG_SECONDS) -> T:
     return found
 
 
-def own_time(*others: int) -> float:
-    """Seconds on a clock that stands while other programs keep a thread of this process, or of others, from running.
+def own_time() -> float:
+    """Seconds on a clock that stands while other programs keep this thread from running.
 
     Work and idle waits count, a busy machine does not: what this measures may be held to a bound.
     """
-    kept_waiting = 0
-    processes = [Path(f"/proc/{process}/task") for process in ("self", *others)]
-    for thread in (each for process in processes for each in process.glob("*/schedstat")):
-        # It may have just ended.
-        with suppress(OSError):
-            kept_waiting += int(thread.read_text().split()[1])
-    return time.monotonic() - kept_waiting / 1e9
+    return time.monotonic() - kept_waiting(os.getpid(), threading.get_native_id())
+
+
+def kept_waiting(process: int, thread: int) -> float:
+    """Seconds for which this one thread could have run and others had the processors. The main thread has the number
+    of its process. Others of its threads do not count: while they wait, this one may well run.
+    """
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
 
 
 class Stopwatch:
@@ -73,20 +76,28 @@ class Stopwatch:
 @contextmanager
 def stopwatch() -> Generator[Stopwatch]:
     """One that goes while the block lasts."""
-    watch, over = Stopwatch(), threading.Event()
-
-    def count() -> None:
-        while not over.wait(POLL_SECONDS):
-            watch.look()
-
-    counting = threading.Thread(target=count)
-    counting.start()
-    try:
+    watch = Stopwatch()
+    with meanwhile(watch.look):
         yield watch
+    watch.look()
+
+
+@contextmanager
+def meanwhile(act: Callable[[], object], *, pause: float = POLL_SECONDS) -> Generator[None]:
+    """Acts again and again in a thread of its own, while the block lasts."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(pause):
+            act()
+
+    repeating = threading.Thread(target=repeat)
+    repeating.start()
+    try:
+        yield
     finally:
         over.set()
-        counting.join()
-        watch.look()
+        repeating.join()
 
 
 def _crowd() -> float:

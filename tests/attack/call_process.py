@@ -4,12 +4,12 @@ It has a rule of each kind that compares texts. Whoever edits the question has a
 """
 
 import asyncio
-import gc
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
+from tests.attack.standing import stand
 from tests.engine.builders import FakeTool
 from tests.http.site import site
 
@@ -18,7 +18,6 @@ from pollux.core.messages import JSON
 from pollux.core.policy import Rule
 from pollux.engine.model import ModelEvent, ModelRequest
 from pollux.providers.scripted import ScriptedProvider, call
-from pollux.serve import COLLECT
 from pollux.stores.sqlite import SqliteStore
 
 CONDITIONS: tuple[tuple[str, Operator, str], ...] = (
@@ -56,12 +55,7 @@ async def _main(home: Path) -> None:
     store = SqliteStore(home / "pollux.db", key=b"k" * 32)
     limits: dict[str, Any] = {"requests_per_minute": 1e9, "burst": 10**9}
     async with site(home, Asking(), tools=tools, rules=RULES, store=store, **limits) as here:
-        # As `pollux serve` has it.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*COLLECT)
-        print(here.url, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+        await stand(here.url)
 
 
 if __name__ == "__main__":

@@ -115,6 +115,11 @@ P > y
 P 2>/dev/null
 exec P
 exec -a ls P
+/lib64/ld-linux-x86-64.so.2 /bin/C A
+/lib/ld-linux-aarch64.so.1 --library-path /lib /bin/C A
+/lib/ld-musl-x86_64.so.1 /bin/C A
+ld.so --argv0 ls /bin/C A
+/lib/ld64.so.2 /bin/C A
 exec 3< <(P)
 command P
 command -p P

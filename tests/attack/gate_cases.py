@@ -8,10 +8,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, cast
 
+from pollux import shop
 from pollux.acp.terminals import CommandTerminal
 from pollux.config.rights import CAPABILITIES
 from pollux.core.errors import ValidationError
-from pollux.core.ids import ThreadId, UserId
+from pollux.core.ids import GrantId, Instant, ThreadId, UserId
 from pollux.core.messages import CallFacts
 from pollux.core.policy import (
     SCOPES,
@@ -21,6 +22,7 @@ from pollux.core.policy import (
     Decision,
     Document,
     Facts,
+    Grant,
     PolicyRequest,
     Rule,
     decide,
@@ -30,6 +32,7 @@ from pollux.core.tools import Tool, ToolSpec
 from pollux.engine.gate import Toolbox
 from pollux.engine.on_page import OnPage
 from pollux.engine.patterns import is_match
+from pollux.page.state import READ
 from pollux.runbooks import rules as runbook_rules
 from pollux.runbooks.agents import internal
 from pollux.runbooks.agents.asked import asked_tools
@@ -39,6 +42,8 @@ from pollux.runbooks.blocks import standard_blocks, tools_of
 from pollux.runbooks.sub_runbook import sub_runbook
 from pollux.runbooks.trust import Trust
 from pollux.sdk.policy import ALLOW_ALL
+from pollux.service import kept_apart
+from pollux.tools.actions import ActionRegistry, action_tools, add_plugin, read_plugin
 from pollux.tools.demo_mail import demo_mail
 from pollux.tools.files.root import Root
 from pollux.tools.files.toolset import file_tools
@@ -47,6 +52,7 @@ from pollux.tools.google.gmail import GmailSend
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.judge import prefix_patterns
 from pollux.tools.shell.toolset import shell_tool
+from pollux.tools.skills import Skill, skill_tools
 
 Args = dict[str, Any]
 assert CommandTerminal  # The tools of agents need it, and an extra that may be missing.
@@ -62,6 +68,10 @@ DENY_USER: Final = (
 RULES: Final[dict[str, tuple[Rule, ...]]] = {
     "none": (),
     "runbook": runbook_rules.ALWAYS,
+    "runbook without a sandbox": runbook_rules.profile((), requires_sandbox=True).rules,
+    "profiles of runbooks alone": tuple(kept_apart(("runbook", "runbook-agent"))),
+    **{f"agent that may only {name}": internal.rules_for({**OFF, name: True}) for name in OFF},
+    **{f"agent that may all but {name}": internal.rules_for({**ALL, name: False}) for name in ALL},
     "agent without rights": internal.rules_for(OFF),
     "agent with all rights": internal.rules_for(ALL),
     "allow_all": ALLOW_ALL,
@@ -87,14 +97,30 @@ def toolbox(place: Path) -> Toolbox:
         *asked_tools(live, nowhere),
         internal.internal_agent(host, ""),
         sub_runbook(host, Trust(place)),
+        *internal.document_tools(host, {}),
+        *skill_tools([Skill("sums", "How to add.", place / "SKILL.md", "Add.")]),
+        *action_tools(_site()).values(),
+        OnPage(READ),
         OnPage(ToolSpec("fill-password", "", page, where="page")),
         OnPage(ToolSpec("click-buy", "", page, where="page")),
     ]
     return Toolbox(tools)
 
 
+def _site() -> ActionRegistry:
+    registry = ActionRegistry()
+    add_plugin(registry, read_plugin(Path(shop.__file__).parent / "plugin"))
+    return registry
+
+
 def calls(place: Path) -> list[tuple[str, Args]]:
-    """At least one call of each tool that could do harm, as a model, agent or document may write it."""
+    """At least one call of each tool, as a model, agent or document may write it."""
+    told = _told_calls(place)
+    known = {name for name, _ in told}
+    return [*told, *((name, _by_schema(tool)) for name, tool in toolbox(place).items() if name not in known)]
+
+
+def _told_calls(place: Path) -> list[tuple[str, Args]]:
     agent: Args = {"agent": "writer", "request": "r#1"}
     at = str(place)
     return [
@@ -149,6 +175,25 @@ def calls(place: Path) -> list[tuple[str, Args]]:
     ]
 
 
+def _by_schema(tool: Tool) -> Args:
+    """A call with all that the tool's schema names. A list of words is short, and a number small."""
+    plain: dict[str, Any] = {
+        "object": {}, "array": [], "boolean": False, "number": 1, "integer": 1, "string": "text",
+    }  # fmt: skip
+    args: Args = {}
+    for name, wanted in cast("dict[str, Any]", tool.spec.input_schema).get("properties", {}).items():
+        kind: Any = wanted.get("type", "string")
+        kind = next(iter([kind] if isinstance(kind, str) else kind))
+        args[name] = (
+            wanted["enum"][0]
+            if "enum" in wanted
+            else max(plain[kind], wanted["minimum"])
+            if "minimum" in wanted
+            else plain[kind]
+        )
+    return args
+
+
 def _of_blocks(at: str) -> Iterator[tuple[str, Args]]:
     """The calls that the standard blocks make, by their schemas."""
     plain: dict[str, Any] = {
@@ -193,13 +238,28 @@ def facts_of(dice: random.Random) -> Facts:
     )
 
 
-Policy = tuple[tuple[Rule, ...], Facts]
-"""Rules, and what is known of a call."""
+Policy = tuple[tuple[Rule, ...], Facts, frozenset[str]]
+"""Rules, what is known of a call, and the subjects that were granted for the tool."""
 
 
-def policies(dice: random.Random) -> list[Policy]:
+def policies(dice: random.Random, subjects: frozenset[str] = frozenset()) -> list[Policy]:
     """Built-in rules and facts. The rules of runbooks look at every fact, so they meet most of them."""
-    return [(rules, facts_of(dice)) for name, rules in RULES.items() for _ in range(40 if name == "runbook" else 8)]
+    return [
+        (rules, facts_of(dice), _some(dice, subjects))
+        for name, rules in RULES.items()
+        for _ in range(40 if name == "runbook" else 8)
+    ]
+
+
+def _some(dice: random.Random, subjects: frozenset[str]) -> frozenset[str]:
+    """Nothing, or some of the subjects, with others that a call might claim."""
+    granted = [each for each in sorted(subjects) if dice.random() < 0.7]
+    return frozenset([*granted, "ls", "run:ls", "bob@example.com"]) if dice.random() < 0.6 else frozenset()
+
+
+def subjects_of(box: Toolbox, name: str, args: Args) -> frozenset[str]:
+    """What the call acts on."""
+    return box[name].subjects(box.prepare(name, args))
 
 
 def answers(box: Toolbox, name: str, args: Args, under: Iterable[Policy]) -> list[int]:
@@ -211,13 +271,17 @@ def answers(box: Toolbox, name: str, args: Args, under: Iterable[Policy]) -> lis
         subjects = tool.subjects(prepared)
     except ValidationError:
         return [3 for _ in under]
-    requests = ((rules, PolicyRequest(spec, prepared, facts, subjects)) for rules, facts in under)
-    return [STRICTNESS[decide(request, rules, (), match=is_match).mode] for rules, request in requests]
+    found: list[int] = []
+    for rules, facts, granted in under:
+        request = PolicyRequest(spec, prepared, facts, subjects)
+        grants = [Grant(GrantId(each), facts.user, spec.name, each, "always", Instant(0.0)) for each in granted]
+        found.append(STRICTNESS[decide(request, rules, grants, match=is_match).mode])
+    return found
 
 
 def strictness(box: Toolbox, name: str, args: Args, facts: Facts, rules: tuple[Rule, ...]) -> int:
     """How strict one answer is."""
-    return answers(box, name, args, [(rules, facts)])[0]
+    return answers(box, name, args, [(rules, facts, frozenset())])[0]
 
 
 def markers() -> list[Any]:
@@ -234,6 +298,7 @@ def markers() -> list[Any]:
         "always_allowed", "alwaysAllowTools", "made_from", "placed_by", "dangerous", "run:ls", "run:true", "trusted",
         '"always_allowed":true', '","always_allowed":true,"x":"', '{"facts":{"document":"trusted"}}', "runbook",
     }  # fmt: skip
+    words |= {word.upper() for word in words}
     claims: list[Any] = [
         {"asker": "runbook_acp", "capabilities": ALL},
         {"capabilities": sorted(ALL)},
@@ -258,6 +323,23 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     elif isinstance(value, list):
         for number, item in enumerate(cast("list[Any]", value)):
             yield from places(item, (*path, number))
+
+
+def reworded(args: Args, marker: str, neutral: str) -> Iterator[tuple[Args, Args]]:
+    """A word put into each text that says what a call acts on, and an ordinary word put there in the same way."""
+    for place in places(args):
+        found: Any = args
+        for step in place:
+            found = found[step]
+        if isinstance(found, str):
+            both = zip(_around(found, marker), _around(found, neutral), strict=True)
+            yield from ((_put(args, place, one), _put(args, place, other)) for one, other in both)
+
+
+def _around(found: str, word: str) -> Iterator[str]:
+    middle = len(found) // 2
+    yield from (f"{word} {found}", f"{found} {word}", f"{word}{found}", f"{found}{word}", f"{found}/{word}")
+    yield from (f"{word}/{found}", f"{found[:middle]}{word}{found[middle:]}", f"{found}@{word}", f"{found}?{word}=1")
 
 
 OBJECTS: Final = frozenset({"to", "path", "directory", "uri", "url", "interpreter", "shell", "argv", "start", "end"})

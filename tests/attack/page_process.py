@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.attack.schema_bombs import BOMBS
+from tests.attack.standing import stand
 from tests.page.site import page_site
 
 from pollux.engine.model import ModelEvent, ModelInfo, ModelRequest
@@ -44,8 +45,7 @@ class Obedient:
 async def _main(home: Path) -> None:
     store = SqliteStore(home / "pollux.db", key=b"k" * 32)
     async with page_site(home, Obedient(), store=store, **UNBOUNDED) as site:
-        print(site.url, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+        await stand(site.url)
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ async def test_arguments_that_name_an_address_reach_it_without_the_persons_key(t
     assert new.approval
     await engine.resolve(new.approval.id, "approved", by="ada")
     await ended(engine, run)
-    child = await engine.queries.run(await engine.queries.child_of(new.id))
+    child = await engine.queries.run(engine.queries.child_of(new.id))
     assert child.model == "openai-keyless:http://127.0.0.1:9/v1/m"
     await lab.close()
 

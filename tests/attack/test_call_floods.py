@@ -33,6 +33,7 @@ MANY: Mapping[str, Any] = {
     "lists in objects": [{"a": {"b": ["ü"] * 10}}] * 1_500,
     "names": {f"k{n}ü": "v" for n in range(9_000)},
     "long addresses": [f"{NUMBER}{n}{'ü' * 400}@é.example" for n in range(1_000)],
+    "more addresses than anybody compares": [f"{NUMBER}{n}{'ж' * 40}@é.example" for n in range(9_000)],
 }
 
 

@@ -8,6 +8,7 @@ from starlette.datastructures import Headers
 from tests.engine.builders import ADA, KEY, TO_BOB, answer, mail, question
 from tests.http.site import TOKENS, settings_in
 from tests.stores.postgres import fresh_database
+from tests.waiting import until
 
 from pollux.asgi.auth import Authority
 from pollux.asgi.credentials import Credentials, authority_of
@@ -18,6 +19,7 @@ from pollux.core.errors import AuthError, Misfit
 from pollux.core.ids import UserId
 from pollux.core.profile import Limits, Profile
 from pollux.core.redact import Secret
+from pollux.engine import timekeeping
 from pollux.engine.engine import Engine
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
@@ -25,6 +27,7 @@ from pollux.providers.scripted import ScriptedProvider, call, reply
 from pollux.stores.memory import MemoryStore
 from pollux.stores.postgres.store import PostgresStore
 from pollux.stores.sqlite import SqliteStore
+from pollux.stores.uptime import Uptime, note_of, time_since, uptime
 
 HOUR = 3600.0
 LIFE = 60.0
@@ -37,6 +40,10 @@ class Host:
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.wall = now
         self.up = 50.0
+        self.boot = "first"
+
+    def uptime(self) -> Uptime:
+        return Uptime(self.boot, self.up)
 
     def pass_by(self, seconds: float) -> None:
         self.wall += seconds
@@ -58,11 +65,13 @@ class Place:
 
     def engine(self, host: Host) -> Engine:
         provider = ScriptedProvider(call("send_mail", TO_BOB), reply("done"), call("send_mail", TO_BOB), reply("done"))
-        self.store = self._store()
+        self.store = self._store(host)
         return make_engine(self.store, lambda model: provider, tools=[self.sent], profiles=BRIEF, clock=host.clock())
 
-    def _store(self) -> Store:
-        return PostgresStore(self._url, key=KEY) if self._url else SqliteStore(self._path / "pollux.db", key=KEY)
+    def _store(self, host: Host) -> Store:
+        if self._url:
+            return PostgresStore(self._url, key=KEY)
+        return SqliteStore(self._path / "pollux.db", key=KEY, machine=host.uptime)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
@@ -95,6 +104,62 @@ async def test_an_approval_that_somebody_was_too_late_for_is_too_late_for_the_ne
     async with place.engine(host) as engine:
         await _is_expired(engine, asked)
     assert not place.sent.ran
+
+
+async def test_an_approval_that_expired_while_no_process_ran_is_too_late_for_the_next_one(tmp_path: Path):
+    place, host = Place(tmp_path, ""), Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+    host.pass_by(LIFE + 1)
+    host.wall -= HOUR
+    async with place.engine(host) as engine:
+        await _is_expired(engine, asked)
+    assert not place.sent.ran
+
+
+async def test_what_time_a_process_saw_while_it_had_nothing_to_do_is_known_after_the_machine_was_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place, host = Place(tmp_path, ""), Host(2_900_000_000.0)
+    monkeypatch.setattr(timekeeping, "NOTE_SECONDS", 0.01)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+        host.pass_by(LIFE + 1)
+        await until(lambda: _has_noted(place.store, host.wall))
+        # As if it had been killed: another process opens the store before this one has closed it.
+        host.wall, host.up, host.boot = host.wall - HOUR, 3.0, "second"
+        async with place.engine(host) as next_one:
+            await _is_expired(next_one, asked)
+
+
+async def test_a_process_that_ends_notes_the_time_while_a_question_is_open(tmp_path: Path):
+    place, host = Place(tmp_path, ""), Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        asked = question(await answer(engine)).id
+        host.pass_by(LIFE - 1)
+    host.wall, host.up, host.boot = host.wall - HOUR, 3.0, "second"
+    async with place.engine(host) as engine:
+        host.pass_by(1)
+        await _is_expired(engine, asked)
+
+
+@pytest.mark.parametrize("seconds", [-20.0, float("inf"), float("nan")])
+async def test_an_uptime_that_makes_no_sense_says_nothing(tmp_path: Path, seconds: float):
+    place, host = Place(tmp_path, ""), Host(2_900_000_000.0)
+    async with place.engine(host) as engine:
+        await answer(engine)
+    host.up += seconds
+    async with place.engine(host):
+        assert await place.store.latest(is_live=True) == host.wall
+
+
+def test_the_uptime_of_this_machine_has_a_name_and_goes_on():
+    before, after = uptime(), uptime()
+    assert before and after and before.boot == after.boot and before.seconds <= after.seconds
+    assert time_since(note_of(5.0, lambda: after), lambda: after) == time_since("5.0", lambda: after) == 0
+    assert time_since("5.0 a b", lambda: Uptime("a", 3.0)) == 0
+    assert note_of(5.0, lambda: None) == "5.0"
+    assert time_since(note_of(5.0, lambda: after), lambda: None) == 0
 
 
 async def test_what_another_run_wrote_later_tells_the_next_process_the_time(place: Place):
@@ -180,6 +245,10 @@ async def test_a_host_that_is_behind_its_database_goes_by_the_database(tmp_path:
     with fresh_database() as url:
         async with Place(tmp_path, url).engine(Host(1_000.0)) as engine:
             assert engine.clock.now() > 1_700_000_000
+
+
+async def _has_noted(store: Store, moment: float) -> bool:
+    return await store.latest(is_live=False) >= moment
 
 
 async def _is_refused(server: Authority, headers: Headers) -> None:

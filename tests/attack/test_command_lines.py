@@ -100,3 +100,63 @@ def test_a_program_that_can_run_code_needs_its_full_command(line: str):
 )
 def test_a_script_that_names_its_programs_is_no_more_than_it_says(line: str):
     assert mode_of(line, *DENIED) == "allow"
+
+
+STEERED = """
+BASH_ENV=<(echo rm victim) bash -c true
+echo "rm victim" > s.sh; BASH_ENV=s.sh bash -c true
+ENV=./s.sh sh -i -c true
+env BASH_ENV=s.sh bash -c true
+env -i BASH_ENV=s.sh bash -c true
+env -S 'BASH_ENV=s.sh bash -c true'
+nice env BASH_ENV=s.sh bash -c true
+sudo BASH_ENV=s.sh bash -c true
+systemd-run --setenv=LD_PRELOAD=./s.so ls
+docker run -eLD_PRELOAD=./s.so image ls
+time BASH_ENV=s.sh bash -c true
+export BASH_ENV=s.sh; bash -c true
+export "BASH_ENV=s.sh"; bash -c true
+export BASH_E{N,X}V=s.sh; bash -c true
+export BASH_ENV; : ${BASH_ENV:=s.sh}; bash -c true
+set -a; for BASH_ENV in s.sh; do bash -c true; done
+set -a; : ${BASH_ENV=s.sh}; bash -c true
+set -a; read BASH_ENV < names; bash -c true
+set -a; printf -v BASH_ENV s.sh; bash -c true
+set -a; declare -n r=BASH_ENV; r=s.sh; bash -c true
+declare -x BASH_ENV[0]=s.sh; bash -c true
+{ BASH_ENV=s.sh; bash -c true; }
+A=1 PATH=.:$PATH ls
+GIT_EXTERNAL_DIFF=./s.sh git diff
+PYTHONPATH=. python x.py
+NODE_OPTIONS='--require ./s.js' node x.js
+sh -c 'BASH_ENV=s.sh bash -c true'
+bash_env=1; ld_preload=./s.so ls
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", STEERED)
+def test_a_variable_that_changes_what_programs_run_hides_what_a_command_runs(line: str):
+    assert mode_of(line, *DENIED) == "deny"
+    assert mode_of(line, ANYTHING, rule("require_approval", "rm")) == "require_approval"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A=1 make test",
+        "env A=1 make test",
+        "export A=1; make test",
+        'export A="$x"; make test',
+        'while IFS= read -r each; do echo "$each"; done < names',
+        "PYTHONUNBUFFERED=1 python x.py",
+        "GIT_AUTHOR_NAME=Ada GIT_COMMITTER_DATE=2026-01-01 git commit -m x",
+        "unset PYTHONPATH; python x.py",
+        'echo "$PATH" "${HOME:-none}"',
+        "read -r answer < names",
+        "printf '%s' PATH",
+        "grep PATH= x",
+        "make CC=gcc",
+    ],
+)
+def test_other_variables_hide_nothing(line: str):
+    assert mode_of(line, *DENIED) == "allow"

@@ -31,7 +31,20 @@ KEPT = (
     "policy.toml", "conf/other.toml", "pollux.toml", "sub/pollux.toml", "skills/greet/SKILL.md", "skills/greet/run.py",
     "skills/new/SKILL.md", "deploy.atrb", "sub/deploy.runbook.json", ".git/hooks/pre-commit", ".git/config", ".git",
     "sub/.git/config", ".gemini/settings.json", ".codex/config.toml", ".claude/settings.json", ".mcp.json", ".pollux/x",
+    "keys.json", "new/heads/more.jsonl", "opencode.json", "sub/.qwen/settings.json", ".aider.conf.yml",
+    ".husky/pre-commit", ".githooks/pre-push", "lefthook.yml", ".pre-commit-config.yaml", "tools/hooks/pre-commit",
+    ".lefthook.toml", "lefthook.json", "lefthook-local.toml", ".hg/hgrc", "sub/.kiro/settings/mcp.json",
+    ".roo/mcp.json", ".windsurf/x", ".junie/mcp/mcp.json", ".trae/mcp.json", ".amp/settings.json",
+    ".continue/config.yaml", ".zed/tasks.json", ".vscode/tasks.json", ".vscode/settings.json",
+    "sub/.vscode/launch.json",
+    ".idea/runConfigurations/x.xml",
 )  # fmt: skip
+OIDC = {
+    "POLLUX_OIDC_ISSUER": "https://id.example.com",
+    "POLLUX_OIDC_AUDIENCE": "pollux",
+    "POLLUX_OIDC_JWKS": "keys.json",
+    "POLLUX_AUDIT_HEADS_FILE": "new/heads/more.jsonl",
+}
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "as it is": lambda name: name,
     "in capitals": str.upper,
@@ -48,6 +61,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("HOME", str(tmp_path / "person"))
     monkeypatch.setenv("POLLUX_HOME", str(bench.cwd / "home"))
     monkeypatch.setenv("POLLUX_CONFIG", str(bench.cwd / "conf/team.toml"))
+    for name, value in OIDC.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.chdir(bench.cwd)
     for name, text in {
         "conf/team.toml": "",
@@ -55,6 +70,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
         "skills/greet/SKILL.md": SKILL,
         "config/.gemini.yaml": "apiKey: canary\n",
         "sub/a": "a",
+        ".git/config": "[core]\n\thooksPath = tools/hooks\n",
     }.items():
         (bench.cwd / name).parent.mkdir(parents=True, exist_ok=True)
         (bench.cwd / name).write_text(text)
@@ -300,3 +316,43 @@ async def test_git_works_in_subfolders_of_a_sandbox_as_elsewhere(bench: Bench):
     )
     assert all(each["exit_code"] == 0 and "set aside" not in each["stderr"] for each in found), found
     assert "Author: Ada" in found[2]["stdout"]
+
+
+THREE = """
+    git config user.name a; git config user.email a@b
+    for each in 1 2 3; do echo $each > file$each; git add file$each; git commit -qm $each; done
+"""
+
+
+@pytest.mark.slow
+async def test_no_command_has_the_persons_rebase_run_a_program(bench: Bench):
+    await require_bubblewrap()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd, check=True)
+    subprocess.run(["sh", "-ec", THREE], cwd=bench.cwd, check=True)
+    rebase = ["git", "-c", "sequence.editor=sed -i 's/^pick/edit/'", "rebase", "-q", "-i", "HEAD~2"]
+    subprocess.run(rebase, cwd=bench.cwd, check=True)
+    script = f"""
+        echo 'exec {FIRES}' >> .git/rebase-merge/git-rebase-todo; echo /evil > .git/rebase-merge/strategy
+        mkdir git-merge-; printf '#!/bin/sh\\n{FIRES}' > git-merge-/evil; chmod +x git-merge-/evil
+        GIT_EDITOR=true git commit -q --amend -m other
+    """
+    found = await results(bench, ("shell", {"command": script}), tools=(shell,), sandbox="required")
+    subprocess.run(["git", "rebase", "--continue"], cwd=bench.cwd, check=False, capture_output=True)
+    assert str(found).count("decides what may run here") == 2 and not list(bench.cwd.rglob("fired")), found
+
+
+@pytest.mark.slow
+async def test_an_agent_rebases_over_several_commands(bench: Bench):
+    await require_bubblewrap()
+    subprocess.run(["git", "init", "-q", "."], cwd=bench.cwd, check=True)
+    subprocess.run(["sh", "-ec", THREE], cwd=bench.cwd, check=True)
+    commands = (
+        "git -c sequence.editor=\"sed -i 's/^pick/edit/'\" rebase -q -i -s ort HEAD~2",
+        "git commit -q --amend -m new; GIT_EDITOR=true git rebase --continue; ls .git/rebase-merge",
+        "sed -i s/edit/pick/ .git/rebase-merge/git-rebase-todo; GIT_EDITOR=true git rebase --continue; git log",
+    )
+    found = await results(
+        bench, *(("shell", {"command": each}) for each in commands), tools=(shell,), sandbox="required"
+    )
+    assert all(each["exit_code"] == 0 and "set aside" not in each["stderr"] for each in found), found
+    assert "new" in found[2]["stdout"] and not (bench.cwd / ".git/rebase-merge").exists()

@@ -1,6 +1,7 @@
 """Who has the machine can cut the audit's end off together with its heads. Heads that are kept elsewhere show it."""
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -65,6 +66,25 @@ async def test_heads_that_are_gone_are_named_and_so_are_heads_that_are_none(plac
     for words in (["--head", "12"], ["--head", "f" * 63], ["--head-file", str(tmp_path / "empty")],
                   ["--head-file", str(tmp_path / "none")]):  # fmt: skip
         assert place.pollux("audit", "verify", *words).returncode == 2, words
+
+
+@pytest.mark.parametrize("name", ["audit-heads.jsonl", "audit.key", "pollux.db", "kept"])
+async def test_no_command_waits_for_a_pipe_in_the_place_of_a_file(place: Place, tmp_path: Path, name: str):
+    await place.waiting()
+    pipe = tmp_path / "kept" if name == "kept" else place.store.parent / name
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe, 0o600)
+    for words in (["store", "status"], ["doctor"], ["audit", "verify", "--head-file", str(tmp_path / "kept")]):
+        done = place.pollux(*words)
+        is_asked = name != "kept" or words[0] == "audit"
+        assert ("not a regular file" in done.stdout + done.stderr) == is_asked, (words, done)
+        assert not is_asked or done.returncode in (1, 2)
+
+
+async def test_a_pipe_that_nobody_reads_takes_no_head(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device"):
+        await to_file(tmp_path / "pipe")("head")
 
 
 async def test_every_place_gets_the_newest_head_until_it_takes_it(tmp_path: Path):

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.slow
 
 GIT = """[[rules]]
 decision = "allow"
-commands = ["git", "git add", "git commit", "git stash", "git fetch", "git checkout", "git rm"]
+commands = [
+    "git", "git add", "git commit", "git stash", "git fetch", "git checkout", "git rm", "git push", "git remote",
+    "git bisect start", "git bisect reset", "git bisect bad", "timeout 9 git push", "git -C . push origin HEAD:n",
+]
 """
 
 
@@ -199,6 +202,39 @@ def of_another_kind(repo: Repository) -> None:
     repo.git("config", "remote.origin.vcs", "x/evil")
 
 
+def hooked(repo: Repository) -> None:
+    """Hooks of another repository in the folder, and the same as the place of a remote."""
+    repo.git("init", "-q", "--bare", "evil.git")
+    for name in ("pre-receive", "update", "post-receive", "reference-transaction"):
+        place = program_at(repo, "evil.git", "hooks", name)
+        place.write_text(f"#!/bin/sh\ntouch {repo.hit}\n")
+    repo.git("remote", "add", "origin", "./evil.git")
+
+
+def rewritten(repo: Repository) -> None:
+    hooked(repo)
+    repo.git("remote", "set-url", "origin", "https://example.com/evil.git")
+    repo.git("config", f"url.file://{repo.path}/.insteadOf", "https://example.com/")
+
+
+def pushed_elsewhere(repo: Repository) -> None:
+    hooked(repo)
+    repo.git("remote", "set-url", "origin", "https://example.com/evil.git")
+    repo.git("remote", "set-url", "--push", "origin", str(repo.path / "evil.git"))
+
+
+def on_references(repo: Repository) -> None:
+    repo.git("remote", "add", "origin", ".")
+    repo.git("fetch", "-q", "origin")
+    repo.hook("reference-transaction")
+
+
+def on_references_while_bisecting(repo: Repository) -> None:
+    repo.git("commit", "-qam", "second")
+    repo.git("bisect", "start", "HEAD", "HEAD~1")
+    on_references(repo)
+
+
 BIG = b"#" * (1 << 20) + b'\n[submodule "sub"]'
 Prepare = Callable[[Repository], object]
 ATTACKS: dict[str, tuple[Prepare, str]] = {
@@ -257,6 +293,20 @@ ATTACKS: dict[str, tuple[Prepare, str]] = {
     "the other side of a fetch": (fetched, "git fetch origin"),
     "a proxy": (proxied, "git fetch origin"),
     "a remote of another kind": (of_another_kind, "git fetch origin"),
+    "hooks where a push goes by a path": (hooked, "git push ./evil.git HEAD:n"),
+    "hooks where a push goes by an address": (
+        lambda repo: (hooked(repo), repo.git("remote", "set-url", "origin", f"file://{repo.path}/evil.git")),
+        "git push origin HEAD:n",
+    ),
+    "hooks of the remote": (hooked, "git -C . push origin HEAD:n"),
+    "hooks of a remote with another address": (rewritten, "git push origin HEAD:n"),
+    "hooks of where a remote is pushed to": (pushed_elsewhere, "timeout 9 git push origin HEAD:n"),
+    "hooks of the repository itself": (lambda repo: repo.hook("pre-receive"), "git push . HEAD:refs/heads/n"),
+    "a hook on references, by bisect start": (on_references, "git bisect start"),
+    "a hook on references, by bisect reset": (on_references_while_bisecting, "git bisect reset"),
+    "a hook on references, by bisect bad": (on_references_while_bisecting, "git bisect bad"),
+    "a hook on references, by remote rename": (on_references, "git remote rename origin other"),
+    "a hook on references, by remote remove": (on_references, "git remote remove origin"),
     "an alias": (lambda repo: repo.git("config", "alias.status", f"!{repo.payload}"), "git status"),
 }
 
@@ -286,10 +336,43 @@ async def test_git_runs_nothing_that_a_repository_names(attack: str, repo: Repos
     result: dict[str, Any] = ran.result
     assert not (ran.error or "").startswith("the policy") and "stdout" in result, ran
     assert not repo.hit.exists()
+    if "a hook on references" in attack:
+        assert "runs its hook reference-transaction" in result["error"], result
+    if "push" in command:
+        assert "transport 'file' not allowed" in result["stderr"], result
     if command == "git fetch origin":
         assert ", a command that git would run. Ask the user to remove it" in str(result)
     if command == "git diff" and "submodule" not in attack:
         assert "-a" in result["stdout"] and "+b" in result["stdout"], result
+
+
+@pytest.mark.parametrize("attack", [each for each in ATTACKS if "push" in ATTACKS[each][1] or "on references" in each])
+async def test_the_same_holds_for_git_within_a_script(attack: str, repo: Repository):
+    prepare, command = ATTACKS[attack]
+    prepare(repo)
+    repo.hit.unlink(missing_ok=True)
+    result = await Runner(repo.path, sandbox="off").run(f"true && {command}")
+    assert not repo.hit.exists() and result.exit_code, result
+
+
+async def test_a_script_changes_no_references_in_a_repository_inside_that_has_a_hook(repo: Repository):
+    inner = Repository(repo.path / "inner")
+    inner.hit = repo.hit
+    inner.hook("reference-transaction")
+    result = await Runner(repo.path, sandbox="off").run("cd inner && git bisect start")
+    assert result.blocked and not repo.hit.exists(), result
+
+
+@pytest.mark.parametrize("hook", [False, True])
+async def test_git_takes_from_a_repository_by_its_path_and_names_remotes(hook: bool, repo: Repository):
+    hooked(repo)
+    if hook:
+        repo.hook("reference-transaction")
+    runner = Runner(repo.path, sandbox="off")
+    commands = ["git fetch .", "git clone -q . copy", "git branch other", "git -c protocol.file.allow=always fetch ."]
+    for command in [*commands, *([] if hook else ["git remote rename origin other", "git bisect start"])]:
+        assert (result := await runner.run(command)).exit_code == 0 or hook, (command, result)
+        assert not repo.hit.exists()
 
 
 async def test_a_bare_repository_in_the_folder_is_none_that_git_works_in(repo: Repository):

@@ -12,6 +12,8 @@ from pollux.providers.scripted import ScriptedProvider, call
 TEXT = {"type": "string"}
 SECRETS: list[tuple[str, dict[str, Any], dict[str, JSON]]] = [
     ("click-login", {"user": TEXT, "password": TEXT}, {"user": "ada", "password": "hunter2"}),
+    ("hover-1", {"seed_phrase": TEXT}, {"seed_phrase": "army van defense"}),
+    ("hover-2", {"p4ssw0rd": TEXT}, {"p4ssw0rd": "hunter2"}),
     ("click-pay", {"cvv": {"type": "integer"}}, {"cvv": 123}),
     ("scroll-to", {"form": {"type": "object"}}, {"form": {"pages": [{"iban": "DE00"}]}}),
     ("read-mail", {"p1": {"type": "string", "format": "password"}}, {"p1": "hunter2"}),

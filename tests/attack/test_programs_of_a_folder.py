@@ -76,11 +76,23 @@ def hooked(folder: Folder) -> None:
     folder.program(".git/hooks/pre-commit")
 
 
+def received(folder: Folder) -> None:
+    folder.repository()
+    folder.program(".git/hooks/pre-receive")
+
+
+def referenced(folder: Folder) -> None:
+    folder.repository()
+    folder.program(".git/hooks/reference-transaction")
+
+
 ATTACKS: dict[str, tuple[Callable[[Folder], None], str]] = {
     "a monitor": (monitored, "git status"),
     "a filter": (filtered, "git diff"),
     "a bare repository": (bare, "git status"),
     "a hook": (hooked, "git commit -am x"),
+    "a hook where a push goes": (received, "git push . HEAD:refs/heads/n"),
+    "a hook on references": (referenced, "git bisect start"),
     "a program on the PATH": (lambda folder: folder.program("bin/ls"), "ls"),
     "git on the PATH": (lambda folder: folder.program("bin/git"), "git status"),
 }

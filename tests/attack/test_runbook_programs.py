@@ -16,10 +16,10 @@ from pollux.core.policy import Grant
 from pollux.core.run import Run
 from pollux.runbooks.agents.known import AGENTS, unknown_settings
 from pollux.runbooks.agents.program import started_by
-from pollux.runbooks.blocks.steering import steers
 from pollux.runbooks.located import differences
 from pollux.runbooks.opening import Opening
 from pollux.runbooks.settings import AgentEntry
+from pollux.tools.shell.steering import steers
 
 SOURCE: dict[str, Any] = {"type": "acp", "command": "myagent", "args": [], "env": {}}
 
@@ -81,10 +81,10 @@ def test_a_program_behind_a_launcher_is_pinned_too(
 ):
     accepted, other = program(tmp_path / "accepted"), program(tmp_path / "other")
     on_path(monkeypatch, tmp_path / "accepted")
-    pinned = started_by(argv, env={}, directory=str(tmp_path), folder=str(tmp_path / "none"))
+    pinned = started_by(argv, env={}, directory=str(tmp_path), places=(str(tmp_path / "none"),))
     assert ("myagent", str(accepted)) in pinned and not differences(pinned, pinned)
     on_path(monkeypatch, tmp_path / "other", tmp_path / "accepted")
-    found = started_by(argv, env={}, directory=str(tmp_path), folder=str(tmp_path / "none"))
+    found = started_by(argv, env={}, directory=str(tmp_path), places=(str(tmp_path / "none"),))
     assert differences(found, pinned) == [f"myagent is {other}; accepted was {accepted}"]
 
 
@@ -380,6 +380,15 @@ async def test_a_variable_that_the_document_sets_decides_which_program_is_pinned
         ("env GEMINI_SYSTEM_MD=x gemini --acp", {}),
         ("sh -c 'exec gemini --acp'", {}),
         ("/opt/tools/gemini --acp --whatever", {}),
+        ("env npx @google/gemini-cli@0.1.0 --allowed-tools x", {}),
+        ("sh -c 'npx @google/gemini-cli@latest --allowed-tools run_shell_command'", {}),
+        ("bun x opencode-ai@1.0 acp", {"OPENCODE_PERMISSION": '{"*":"allow"}'}),
+        ("uvx aider-chat --yes", {}),
+        ("uvx aider-chat==0.86 --yes", {}),
+        ("pipx run aider-chat[browser] --yes", {}),
+        ("uv tool run --from aider-chat aider --yes", {}),
+        ("node ./node_modules/@google/gemini-cli/dist/index.js --yolo", {}),
+        ("deno run npm:@google/gemini-cli@1 --acp --policy x", {}),
     ],
 )
 def test_what_a_known_agent_is_given_beyond_its_table_is_found(command: str, env: dict[str, str]):
@@ -396,6 +405,7 @@ def test_what_a_known_agent_is_given_beyond_its_table_is_found(command: str, env
         ("claude-agent-acp", {}),
         ("codex-acp -c model=o3 -c model_reasoning_effort=high", {}),
         ("opencode acp", {}),
+        ("bun x opencode-ai@1.0 acp", {}),
         ("python agent.py --whatever", {"ANY": "1"}),
         ("", {}),
     ],
@@ -532,16 +542,25 @@ async def test_always_for_a_document_is_nothing_where_another_document_runs_it(l
     "name",
     """
     PATH bash_env LD_PRELOAD GIT_SSH_COMMAND NODE_OPTIONS PS4 CDPATH MANPAGER PYENV_HOOK_PATH RBENV_HOOK_PATH ASDF_DIR
-    MISE_CONFIG_FILE VOLTA_HOME NVM_DIR CLOUDSDK_PYTHON CONFIG_SITE GIO_EXTRA_MODULES PYTEST_PLUGINS ASAN_OPTIONS
+    MISE_CONFIG_FILE VOLTA_HOME NVM_DIR CLOUDSDK_PYTHON CONFIG_SITE GIO_EXTRA_MODULES PYTEST_PLUGINS ASAN_OPTIONS RHOME
+    ELIXIR_ERL_OPTIONS GUNICORN_CMD_ARGS MPLBACKEND PLTCOLLECTS HELM_DATA_HOME CONTAINERS_CONF TERRAGRUNT_TFPATH
+    VAGRANT_VAGRANTFILE GDAL_DRIVER_PATH MSBUILDSDKSPATH ASPNETCORE_HOSTINGSTARTUPASSEMBLIES AWKLIBPATH XONSHRC
+    HTTPIE_CONFIG_DIR EMACSPATH HADOOP_CLASSPATH SPARK_HOME DJANGO_SETTINGS_MODULE PRE_COMMIT_HOME SBCL_HOME
+    NVIM_APPNAME CODEX_HOME CLAUDE_CONFIG_DIR POLLUX_HOME POLLUX_CONFIG OTHER_HOME OTHER_PATH OTHER_CONFIG
+    OTHER_OPTS OTHER_FLAGS
+    OTHERRC OTHER_STARTUP_FILE OTHER_PRELOAD OTHER_COMMAND OTHER_HOOKS OTHER_PLUGINS
     """.split(),
 )
 def test_a_variable_that_changes_what_programs_run_is_known(name: str):
-    assert steers(name) and not steers(f"MY_{name}_X")
+    assert steers(name) and ("STARTUP" in name or not steers(f"MY_{name}_X"))
 
 
 @pytest.mark.parametrize(
     "name",
-    "REGION GOOGLE_CLOUD_PROJECT PGHOST TF_VAR_size NODE_ENV AWS_REGION GREETING STACK_NAME MIX_ENV".split(),
+    """
+    REGION GOOGLE_CLOUD_PROJECT PGHOST TF_VAR_size NODE_ENV AWS_REGION GREETING STACK_NAME MIX_ENV DATABASE_URL PORT SRC
+    BUILD_SRC LOG_LEVEL LOG_FILE USER_ID VERSION API_KEY SPARK_MASTER DJANGO_DEBUG HOMEPAGE PATHS_SEEN CONFIGURED
+    """.split(),
 )
 def test_a_variable_that_is_mere_data_is_not_asked_about(name: str):
     assert not steers(name)

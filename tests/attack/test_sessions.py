@@ -107,8 +107,10 @@ def expected(kind: Kind, method: str, path: str, given: Brought) -> Outcome | Li
         return "403"
     if kind == "public":
         return "in"
-    if given.who == "nobody" or (given.who == "cookie" and method not in ("GET", "HEAD") and not given.proves):
+    if given.who == "nobody":
         return "401"
+    if given.who == "cookie" and method not in ("GET", "HEAD") and not given.proves:
+        return "403"
     if given.who == "visit":
         return "in" if is_open and (given.origin or HERE) == given.given_to else "403"
     if given.origin:

@@ -199,6 +199,20 @@ READERS: list[dict[str, JSON]] = [
     {"plugins": [{"id": "web"}]},
     {"extra_body": {"search_parameters": {"mode": "auto"}}},
     {"cachedContent": "cachedContents/1"},
+    {"code_execution": {}},
+    {"google_search": {}},
+    {"web_fetch": True},
+    {"enable_enhancement": True},
+    {"search_domain_filter": ["a.example"]},
+    {"documents": [{"text": "x"}]},
+    {"models": ["hub/other:online"]},
+    {"plugins": [{"id": "web", "max_results": 3}, {"id": "file-parser", "pdf": {"engine": "native"}}]},
+    {"web_search_options": {"user_location": {"type": "approximate", "approximate": {"country": "AT"}}}},
+    # Of a name that nobody knows, nobody knows what it brings in.
+    {"something_new": "on"},
+    {"something_new": False},
+    {"generationConfig": {"somethingNew": 1}},
+    {"ｔemperature": 1},
 ]
 
 
@@ -248,6 +262,31 @@ ACTORS: list[tuple[dict[str, JSON], str]] = [
     ({"tools": ["web_search"]}, "extra.tools[0]"),
     ({"tools": [{}]}, "extra.tools[0]"),
     ({"generationConfig": {"tools": [{"computer_use": {}}]}}, "extra.generationConfig.tools[0].computer_use"),
+    ({"tool_ids": ["server:mcp:github"]}, "extra.tool_ids"),
+    ({"tool_servers": [{"url": "https://a.example"}]}, "extra.tool_servers"),
+    ({"integrations": [{"type": "ephemeral_mcp"}]}, "extra.integrations"),
+    ({"server_tools": []}, "extra.server_tools"),
+    ({"mcp_config": {}}, "extra.mcp_config"),
+    ({"mcpServersConfig": []}, "extra.mcpServersConfig"),
+    ({"remote_mcp": []}, "extra.remote_mcp"),
+    ({"agent_id": "a"}, "extra.agent_id"),
+    ({"bot_id": "b"}, "extra.bot_id"),
+    ({"prompt": {"id": "p"}}, "extra.prompt"),
+    ({"toolsets": ["mail"]}, "extra.toolsets"),
+    ({"skills": []}, "extra.skills"),
+    ({"reasoning_engine": "r"}, "extra.reasoning_engine"),
+    ({"model": "other"}, "extra.model"),
+    ({"extra_body": {"model": "other"}}, "extra.extra_body.model"),
+    ({"functions": [{"name": "f"}]}, "extra.functions"),
+    ({"builtin_tools": True}, "extra.builtin_tools"),
+    ({"somethingNew": {}}, "extra.somethingNew"),
+    ({"somethingNew": ["on"]}, "extra.somethingNew"),
+    ({"generationConfig": {"somethingNew": {"a": 1}}}, "extra.generationConfig.somethingNew"),
+    ({"thinking": {"type": "enabled", "skill": 1}}, "extra.thinking.skill"),
+    ({"plugins": [{"id": "mail"}]}, "extra.plugins[0]"),
+    ({"plugins": ["web"]}, "extra.plugins[0]"),
+    ({"plugins": {"id": "web"}}, "extra.plugins"),
+    ({"plugins": [{"id": "web", "mcp": {}}]}, "extra.plugins[0].mcp"),
 ]  # fmt: skip
 
 
@@ -267,17 +306,44 @@ def test_a_configuration_that_lets_a_service_act_is_refused_with_its_place(tmp_p
         profiles_of(rights, model="gemini-3.8-flash", defaults=Limits(), tools=())
 
 
-def test_settings_that_only_look_like_it_are_passed_on():
-    schema = {"type": "object", "properties": {"environment": {"type": "string"}, "tools": {"type": "array"}}}
-    extra: dict[str, JSON] = {
+SCHEMA = {"type": "object", "properties": {"environment": {"type": "string"}, "tools": {"type": "array"}}}
+PLAIN: list[dict[str, JSON]] = [
+    {
         "labels": {"environment": "production"},
         "metadata": {"agent": "desk"},
-        "generationConfig": {"topK": 3, "responseJsonSchema": schema},
-        "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}],
         "tools": [],
         "web_search": False,
         "seed": 7,
-    }
+    },
+    # Gemini
+    {"generationConfig": {"topK": 3, "topP": 0.9, "responseJsonSchema": SCHEMA, "stopSequences": ["END"]}},
+    {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0, "includeThoughts": True}, "candidateCount": 1}},
+    {"generationConfig": {"speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}}}},
+    {"safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "OFF"}]},
+    {"toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}}, "serviceTier": "flex"},
+    # Anthropic
+    {"thinking": {"type": "enabled", "budget_tokens": 2048}, "service_tier": "auto", "metadata": {"user_id": "u"}},
+    {"output_config": {"effort": "low"}, "cache_control": {"type": "ephemeral", "ttl": "1h"}, "stop_sequences": ["x"]},
+    # OpenAI
+    {"reasoning_effort": "low", "verbosity": "low", "n": 1, "logit_bias": {"50256": -100}, "top_logprobs": 3},
+    {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}, "store": False},
+    {"stream_options": {"include_usage": True}, "parallel_tool_calls": False, "prompt_cache_key": "k", "user": "u"},
+    {"tool_choice": {"type": "function", "function": {"name": "f"}}, "prediction": {"type": "content", "content": "x"}},
+    # OpenRouter
+    {"provider": {"order": ["a"], "allow_fallbacks": False, "max_price": {"prompt": 1}}, "route": "fallback"},
+    {"transforms": ["middle-out"], "reasoning": {"effort": "high", "exclude": True}, "usage": {"include": True}},
+    # Ollama and llama.cpp
+    {"options": {"num_ctx": 8192, "mirostat": 2, "repeat_penalty": 1.1}, "keep_alive": "5m", "think": True},
+    {"format": {"type": "object", "properties": {}}, "grammar": "root ::= x", "cache_prompt": True},
+    # vLLM
+    {"guided_json": SCHEMA, "guided_choice": ["a", "b"], "min_p": 0.1, "stop_token_ids": [1], "use_beam_search": True},
+    {"chat_template_kwargs": {"enable_thinking": False}, "structured_outputs": {"regex": "x"}, "ignore_eos": None},
+    {"something_new": None},
+]
+
+
+@pytest.mark.parametrize("extra", PLAIN, ids=lambda each: json.dumps(each)[:60])
+def test_settings_of_generation_are_passed_on(extra: dict[str, JSON]):
     assert hosted_sources(Profile(extra=extra).extra) == ()
 
 

@@ -70,7 +70,7 @@ async def test_an_agent_in_a_runbook_knows_whose_words_are_in_its_prompt(lab: Ru
 async def test_a_rule_about_words_of_others_holds_for_an_agent_in_a_runbook(lab: RunbookLab, url: str):
     engine, runbooks = await lab.engine(call("shell", {"command": "touch made"}), reply("done"))
     run = await ended(engine, await started(lab, engine, runbooks, reads(url), MINE_ALONE, NONE_OF_OTHERS))
-    child = await engine.queries.run(await engine.queries.child_of(run.actions[-1].id))
+    child = await engine.queries.run(engine.queries.child_of(run.actions[-1].id))
     [action] = child.actions
     assert action.status == "rejected" and action.decision and action.decision.reason == "after words of others"
     assert not (lab.work / "made").exists()

@@ -151,7 +151,9 @@ async def test_a_backup_put_back_is_whole_and_shows_by_the_heads_that_time_went_
     made = Path(_done("sh", DEPLOY / "backup.sh", environ={**places, "PGUSER": "postgres"}).strip())
     assert (made / heads.name).read_text() == heads.read_text()
     await _act(url, heads, "2")
-    _put_back(cluster, made / "base")
+    cluster.stop()
+    cluster.put(made / "base")
+    cluster.start()
     report = await _verified(url, heads)
     assert not report.valid and report.problems[0].startswith("roll back"), report
     with pytest.raises(StoreRestored):
@@ -198,17 +200,6 @@ async def _verified(url: str, heads: Path) -> AuditReport:
         return await store.verify_audit()
     finally:
         await store.close()
-
-
-def _put_back(cluster: Cluster, base: Path) -> None:
-    cluster.stop()
-    data = cluster.folder / "data"
-    shutil.rmtree(data)
-    shutil.copytree(base, data)
-    if os.getuid() == 0:
-        for path in [data, *data.rglob("*")]:
-            shutil.chown(path, "postgres", "postgres")
-    cluster.start()
 
 
 # The proxy.
