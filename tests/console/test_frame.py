@@ -37,7 +37,7 @@ async def test_whoever_is_not_signed_in_is_asked_for_a_token(place: Lab):
         await desk.page.get_by_role("button", name="Sign in").click()
         await expect(desk.page.get_by_text("Signed in as ada")).to_be_visible(timeout=PATIENT)
         # The browser itself reports both refusals.
-        assert all("403" in trouble for trouble in desk.troubles)
+        assert all("401" in trouble for trouble in desk.troubles)
         desk.troubles.clear()
 
 
