@@ -66,8 +66,9 @@ def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) ->
     """The control files for an agent that works in this folder. `named` are policies, skills and what else it obeys."""
     root = root.resolve()
     hidden = [settings.home, *_own_config(settings), *(root / name for name in HIDDEN_HERE)]
-    by_settings = tuple(_by_settings(settings))
-    kept = [*named, *by_settings, *_by_rights(settings), *(root / name for name in KEPT_HERE)]
+    rights = _rights(settings)
+    by_settings = (*_by_settings(settings), *_programs(rights, root))
+    kept = [*named, *by_settings, *_by_rights(rights), *(root / name for name in KEPT_HERE)]
     if settings.project_file is not None:
         kept.append(settings.project_file.path)
     if settings.config is not None:
@@ -110,8 +111,18 @@ def _own_config(settings: Settings) -> Iterator[Path]:
         yield settings.config_file.path
 
 
-def _by_rights(settings: Settings) -> Iterator[Path]:
-    rights = _rights(settings)
+def _programs(rights: Rights, root: Path) -> Iterator[Path]:
+    """The files in the folder that `[runbooks.agents]` starts, or hands to a program as an argument."""
+    for agent in rights.runbooks.agents.values():
+        for word in (agent["command"], *agent.get("args", [])):
+            if "\0" in word:
+                continue
+            place = root / word.rpartition("=")[2]
+            if os.path.realpath(place).startswith(f"{root}/") and ("/" in word or place.is_file()):
+                yield place
+
+
+def _by_rights(rights: Rights) -> Iterator[Path]:
     yield from rights.page_plugins
     yield from rights.runbooks.registries
     if rights.runbooks.served is not None:

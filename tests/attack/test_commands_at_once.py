@@ -1,19 +1,23 @@
 """Several sandboxed commands work in one place: none of them leaves behind what decides what may run there."""
 
 import asyncio
+import errno
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from tests.tools.shell.boxes import require_bubblewrap
-from tests.waiting import until
+from tests.waiting import HANG_SECONDS, block_until, until
 
 from pollux.control import HIDDEN_HERE, KEPT_HERE
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.process import ShellResult
+from pollux.tools.shell.watching import unwatched
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +33,10 @@ print(asyncio.run(runner.run(sys.argv[2])), flush=True)
 
 
 class Command:
-    """One that goes on, each time that it is allowed to, and then makes control files in a folder."""
+    """One that goes on, each time that it is allowed to, and then makes control files in a folder.
+
+    Where somebody replaced what it was kept from, it is stopped instead.
+    """
 
     def __init__(self, root: Path, name: str, place: str) -> None:
         self.root, self.name = root, name
@@ -37,6 +44,8 @@ class Command:
         self.line = f"{wait}; {EVIL.format(place)}; {wait}"
         for way in ("at", "go"):
             os.mkfifo(root / f"{name}.{way}")
+        self._at = os.open(root / f"{name}.at", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.is_stopped = lambda: self._running.done()
 
     async def start(self) -> "Command":
         runner = Runner(self.root, sandbox="required", reserved=(*HIDDEN_HERE, *KEPT_HERE))
@@ -54,10 +63,23 @@ class Command:
         return await self._running
 
     async def is_there(self) -> None:
-        await asyncio.wait_for(asyncio.to_thread((self.root / f"{self.name}.at").read_text), 30)
+        await until(lambda: self._has_written() or self.is_stopped())
 
     async def goes_on(self) -> None:
-        await asyncio.wait_for(asyncio.to_thread((self.root / f"{self.name}.go").write_text, "\n"), 30)
+        await until(lambda: self._has_read() or self.is_stopped())
+
+    def _has_written(self) -> bool:
+        with suppress(BlockingIOError):
+            return bool(os.read(self._at, 10))
+        return False
+
+    def _has_read(self) -> bool:
+        with suppress(OSError):
+            file = os.open(self.root / f"{self.name}.go", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.write(file, b"\n")
+            os.close(file)
+            return True
+        return False
 
 
 def in_another_process(root: Path, line: str) -> "subprocess.Popen[str]":
@@ -121,6 +143,7 @@ async def test_neither_does_one_of_another_process(folder: Path):
     await first.makes_them()
     second = Command(folder, "second", "sub")
     with in_another_process(folder, second.line) as process:
+        second.is_stopped = lambda: process.poll() is not None
         await second.is_there()
         await first.ends()
         await second.makes_them()
@@ -133,6 +156,7 @@ async def test_neither_does_one_of_another_process(folder: Path):
 async def test_what_a_killed_process_left_is_set_aside_by_the_next_command(folder: Path):
     killed = Command(folder, "killed", "sub")
     with in_another_process(folder, killed.line) as process:
+        killed.is_stopped = lambda: process.poll() is not None
         await killed.is_there()
         await killed.makes_them()
         process.kill()
@@ -166,27 +190,76 @@ async def test_a_configuration_with_a_second_name_is_not_changed_by_that_name(fo
     assert evil_in(folder) == []
 
 
-async def test_a_file_that_a_person_replaces_meanwhile_is_not_the_commands_to_write_unseen(folder: Path):
+async def waiting_command(folder: Path, line: str, *, kept: list[Path]) -> "asyncio.Task[ShellResult]":
+    """A command that is at work, and does this once something is written to `go`."""
+    os.mkfifo(folder / "go")
+    runner = Runner(folder, sandbox="required", kept=kept, reserved=(*HIDDEN_HERE, *KEPT_HERE))
+    running = asyncio.create_task(runner.run(f"touch at; read < go; {line}"))
+    await until(lambda: (folder / "at").exists())
+    return running
+
+
+@pytest.mark.parametrize("name", ["policy.toml", ".env", "deep/er/.env", "deep/er", ".git/config", ".vscode", "link"])
+async def test_a_command_is_stopped_once_a_person_replaces_what_is_covered(name: str, folder: Path):
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / ".vscode").mkdir()
+    for each in ("policy.toml", ".env", "deep/er/.env", ".vscode/settings.json", "linked"):
+        (folder / each).write_text("mine")
+    (folder / "link").symlink_to("linked")
+    (folder / "deep/.env").symlink_to("gone/.env")
+    running = await waiting_command(folder, "true", kept=[folder / "policy.toml", folder / "link"])
+    # What is not covered may change as it likes.
+    (folder / "notes").write_text("mine")
+    (folder / "notes").rename(folder / "deep/er/notes")
+    place = folder / name
+    if place.is_dir():
+        place.rename(folder / "old")
+        place.mkdir()
+    else:
+        (folder / "saved").write_text("secret")
+        (folder / "saved").rename(place)
+    stopped = await asyncio.wait_for(running, HANG_SECONDS)
+    assert stopped.reason == f"stopped: {name} was replaced while the command was at work"
+    assert stopped.reason in stopped.stderr and stopped.exit_code == 128 + signal.SIGKILL
+
+
+async def test_more_changes_than_the_system_counts_stop_a_command_too(folder: Path):
+    running = await waiting_command(folder, "true", kept=[])
+    # Nothing awaits in between: nobody reads what the system reports.
+    for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
+        (folder / "one").touch()
+        (folder / "one").rename(folder / "other")
+    stopped = await asyncio.wait_for(running, HANG_SECONDS)
+    assert "was replaced while the command was at work" in stopped.reason
+
+
+async def test_where_nothing_can_be_watched_nothing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def none_left() -> int:
+        raise unwatched(errno.EMFILE)
+
+    monkeypatch.setattr("pollux.tools.shell.watching._inotify", none_left)
+    said = await Runner(folder, sandbox="required", reserved=KEPT_HERE).run("touch reached")
+    assert said.blocked and "Too many open files" in said.reason
+    assert not (folder / "reached").exists()
+
+
+@pytest.mark.parametrize("change", ["git config core.fsmonitor evil; echo evil > policy.toml", "true"])
+async def test_what_a_command_changes_before_it_is_stopped_is_not_unseen(change: str, folder: Path):
     subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
     subprocess.run(["git", "config", "core.pager", "mine"], cwd=folder, check=True)
-    policy, changes = folder / "policy.toml", ("git config core.fsmonitor evil; echo evil > policy.toml", "true")
-    for change in changes:
-        policy.write_text("mine")
-        os.mkfifo(folder / "at")
-        os.mkfifo(folder / "go")
-        runner = Runner(folder, sandbox="required", kept=[policy], reserved=KEPT_HERE)
-        running = asyncio.create_task(runner.run(f"echo > at; read < go; rm at go; {change}"))
-        await asyncio.to_thread((folder / "at").read_text)
-        # Both write a new file and give it the name.
-        subprocess.run(["git", "config", "user.name", "Ada"], cwd=folder, check=True)
-        (folder / "saved").write_text("mine, too")
-        (folder / "saved").rename(policy)
-        await asyncio.to_thread((folder / "go").write_text, "\n")
-        said = (await running).stderr
-        assert "policy.toml was replaced while the command was at work" in said
-        assert evil_in(folder) == [] and ("config decides" in said) == (change != "true")
-        if change != "true":
-            (aside,) = folder.glob(".git/config.set-aside-*")
-            aside.write_text(aside.read_text().replace("fsmonitor = evil", ""))
-            aside.rename(folder / ".git/config")
-    assert "Ada" in (folder / ".git/config").read_text()
+    policy = folder / "policy.toml"
+    policy.write_text("mine")
+    running = await waiting_command(folder, f"{change}; touch done", kept=[policy])
+    # Nothing awaits until the command is done: so slow is a process that is busy. Both write a new file and give it
+    # the name.
+    subprocess.run(["git", "config", "user.name", "Ada"], cwd=folder, check=True)
+    (folder / "saved").write_text("mine, too")
+    (folder / "saved").rename(policy)
+    (folder / "go").write_text("\n")
+    block_until(lambda: (folder / "done").exists())
+    said = (await running).stderr
+    assert "policy.toml was replaced while the command was at work, which could then change it" in said
+    assert ("config decides" in said) == (change != "true")
+    (config,) = folder.glob(".git/config*" if change == "true" else ".git/config.set-aside-*")
+    assert "Ada" in config.read_text()

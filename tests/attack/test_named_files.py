@@ -97,6 +97,28 @@ def test_the_file_of_a_system_prompt_is_written_by_no_tool(bench: Bench):
         vars(agent)["_setup"].workspace.root.write("prompt.md", b"evil")
 
 
+@pytest.mark.parametrize("name", ["bin/agent", "agent.py", "missing/tool"])
+async def test_the_program_of_a_configured_agent_is_written_by_no_tool(name: str, bench: Bench):
+    (bench.cwd / "bin").mkdir()
+    for each in ("bin/agent", "agent.py", "other.py"):
+        (bench.cwd / each).write_text("mine")
+    config = bench.cwd.parent / "person.toml"
+    config.write_text("""
+        [runbooks.agents]
+        one = {command = "bin/agent", args = ["--acp"]}
+        two = {command = "python3", args = ["-u", "agent.py", "--tool=missing/tool", "https://example.com/x"]}
+        """)
+    settings = read_settings({**os.environ, "POLLUX_CONFIG": str(config)}, cwd=bench.cwd)
+    control = control_of(settings, bench.cwd)
+    with pytest.raises(PolicyError):
+        control.root_at(bench.cwd).write(name, b"evil")
+    control.root_at(bench.cwd).write("other.py", b"new")
+    await require_bubblewrap()
+    await control.runner_at(bench.cwd, "required").run(f"mkdir -p missing; echo evil > {name}; touch reached")
+    assert (bench.cwd / "reached").exists()
+    assert not (bench.cwd / name).is_file() or (bench.cwd / name).read_text() == "mine"
+
+
 HOOKED = {
     "set by the person": ("git config core.hooksPath tools/hooks", "tools/hooks/pre-commit"),
     "in capitals, quoted": ("""printf '[CORE]HOOKSPATH="tools/my hooks" # mine' >> .git/config""", "tools/my hooks/x"),

@@ -65,12 +65,14 @@ async def run_process(
     on_output: OnOutput | None = None,
     is_wrapper: bool = False,
     pass_fds: Sequence[int] = (),
+    halt: "asyncio.Future[str] | None" = None,
 ) -> ShellResult:
     """Run a program by its argv, and see its whole tree end.
 
     `env` is all of its environment. It finds its input empty unless `stdin` is given. Each of its two outputs keeps
     `output_limit` bytes, half of them from its end. A cancelled call returns once the tree is gone. `is_wrapper` says
-    that the program is there for another one: it is not asked to end, those below it are.
+    that the program is there for another one: it is not asked to end, those below it are. Once `halt` is done the tree
+    is killed without patience.
 
     Raises ValidationError for what no system could start, and whatever `on_output` raises.
     """
@@ -93,9 +95,10 @@ async def run_process(
         except OSError as problem:
             return _not_started(argv[0], problem, cwd)
         try:
-            done, _ = await asyncio.wait({child.gone, enough}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            ends = {child.gone, enough, *([halt] if halt else [])}
+            done, _ = await asyncio.wait(ends, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await child.end()
+            await child.end(at_once=halt is not None and halt.done())
         await asyncio.wait({stdout.closed, stderr.closed}, timeout=PIPE_SECONDS)
     for output in (stdout, stderr):
         if output.problem is not None:
@@ -154,13 +157,13 @@ class Child(asyncio.Protocol):
         if self._control is not None:
             self._control.close()
 
-    async def end(self) -> None:
+    async def end(self, *, at_once: bool = False) -> None:
         """Returns when the tree is gone and not before: who is cancelled meanwhile gets to know afterwards."""
         assert self.process is not None
         loop = asyncio.get_running_loop()
         deadline = loop.time() + GIVE_UP_SECONDS
         interrupted: asyncio.CancelledError | None = None
-        self.tell("stop")
+        self.tell("kill" if at_once else "stop")
         while not self.gone.done() and loop.time() < deadline:
             try:
                 await asyncio.wait({self.gone}, timeout=deadline - loop.time())

@@ -1,8 +1,9 @@
 """Covered files that somebody replaced while a command was at work, as editors do and `git config` does.
 
 A cover lies on a file, not on its name: the new file has none, and from then on the command can read and write it.
-Nothing prevents that, so it is said afterwards. A repository's configuration in which git now finds other lines that
-may name a program counts as made by the command: the person's next git would run it.
+The command is stopped at once (`watching.py`), and what it could reach until then is named afterwards. A repository's
+configuration in which git now finds other lines that may name a program counts as made by the command: the person's
+next git would run it.
 """
 
 import os
@@ -54,5 +55,10 @@ def replaced(before: dict[str, Covered]) -> dict[str, bool]:
 
 def words(root: str, place: str) -> str:
     """What to say of one, for the model and for people."""
-    shown = os.path.relpath(place, root).encode("utf-8", "replace").decode()
-    return f"{shown} was replaced while the command was at work, which could then change it. The user should look at it"
+    changed = f"{shown(root, place)} was replaced while the command was at work, which could then change it"
+    return f"{changed}. The user should look at it"
+
+
+def shown(root: str, place: str) -> str:
+    """Its path in the root, as text that every reader can print."""
+    return os.path.relpath(place, root).encode("utf-8", "replace").decode()

@@ -34,8 +34,9 @@ from pollux.tools.shell.control_files import MOST_FOLDERS, MOST_PLACES, Found, c
 from pollux.tools.shell.environment import installed_path
 from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
-from pollux.tools.shell.replaced import Covered, covered, replaced, words
+from pollux.tools.shell.replaced import Covered, covered, replaced, shown, words
 from pollux.tools.shell.reserved import taken
+from pollux.tools.shell.watching import Unwatched, first_replacement
 
 logger = logging.getLogger(__name__)
 
@@ -150,19 +151,27 @@ async def run_boxed(
         readable, writable = os.pipe()
         os.set_blocking(readable, False)
         with os.fdopen(readable, "rb", buffering=0) as status, os.fdopen(writable, "wb", buffering=0) as told:
-            result = await run_process(
-                [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
-                cwd=cwd,
-                env=env,
-                timeout=timeout,
-                output_limit=output_limit,
-                stdin=stdin,
-                on_output=on_output,
-                is_wrapper=True,
-                pass_fds=[told.fileno()],
-            )
+            try:
+                with first_replacement(root := str(_real(box.root)), _covered_places(box)) as new:
+                    result = await run_process(
+                        [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
+                        cwd=cwd,
+                        env=env,
+                        timeout=timeout,
+                        output_limit=output_limit,
+                        stdin=stdin,
+                        on_output=on_output,
+                        is_wrapper=True,
+                        pass_fds=[told.fileno()],
+                        halt=new,
+                    )
+            except Unwatched as problem:
+                return _blocked(str(problem))
             # Only of a program that it could start does it say how that ended.
             has_run = b'"exit-code"' in (status.read() or b"")
+        if new.done():
+            why = f"stopped: {shown(root, new.result())} was replaced while the command was at work"
+            return _with_words(replace(result, reason=why), [why], on_output)
         return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
 
     if not box.reserved:
@@ -313,6 +322,19 @@ def wrap(argv: Sequence[str], box: Box, *, cwd: Path) -> list[str]:
         *"--remount-ro /".split(),
         *("--chdir", str(where), "--", *argv),
     ]
+
+
+def _covered_places(box: Box) -> Iterator[str]:
+    """What `wrap` keeps and hides, by its own name and where that leads, and what may come to lie beside a store."""
+    root, home = _real(box.root), _real(box.home)
+    stores = [_real(store) for store in box.stores]
+    secrets = (home / name for name in SECRETS if home.is_relative_to(root))
+    for place in (*box.kept, *box.hidden, *secrets, *(each for store in stores for each in _beside(store))):
+        if os.path.lexists(place):
+            yield from dict.fromkeys((str(_real(place.parent) / place.name), str(_real(place))))
+    for store in stores:
+        if store.parent.is_dir():
+            yield from (f"{store}{ending}" for ending in ("-journal", "-wal", "-shm"))
 
 
 def _folder(place: Path, name: str) -> Path:

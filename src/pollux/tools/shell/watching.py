@@ -1,0 +1,114 @@
+"""Notice at once when somebody puts a new file in the place of a covered one.
+
+A cover lies on a file, not on its name: once somebody gives a new file that name, as editors do, the command sees the
+new one. Nothing prevents that, so the command is stopped. Linux reports each new name in a folder (inotify). The
+folders on the way to a covered place are watched too: a new folder holds new files.
+"""
+
+import asyncio
+import errno
+import os
+import struct
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_NEW_NAME: Final = 0x00000080 | 0x00000100
+"""IN_MOVED_TO and IN_CREATE."""
+_ONLY_FOLDERS: Final = 0x01000000 | 0x02000000
+"""IN_ONLYDIR and IN_DONT_FOLLOW."""
+_LOST: Final = 0x00004000
+"""IN_Q_OVERFLOW: more happened than Linux keeps for us."""
+_EVENT: Final = struct.Struct("iIII")
+_READ_BYTES: Final = 1 << 16
+
+
+class Unwatched(Exception):
+    """The covered places cannot be watched. The text is for people."""
+
+
+@contextmanager
+def first_replacement(root: str, places: Iterable[str]) -> Generator["asyncio.Future[str]"]:
+    """A future with the first of these places, or of the folders above one in the root, that is new.
+
+    It gives the root itself where Linux lost count. Raises Unwatched.
+    """
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[str] = loop.create_future()
+    names = _names(root, places)
+    if not names:
+        yield found
+        return
+    file = _inotify()
+    try:
+        folders = {_watch(file, folder): folder for folder in names}
+
+        def look() -> None:
+            for watch, name in _events(file):
+                folder = folders.get(watch)
+                if not found.done() and (folder is None or name in names[folder]):
+                    found.set_result(root if folder is None else f"{folder}/{name}")
+
+        loop.add_reader(file, look)
+        try:
+            yield found
+        finally:
+            loop.remove_reader(file)
+    finally:
+        os.close(file)
+
+
+def _names(root: str, places: Iterable[str]) -> dict[str, set[str]]:
+    """By folder, the names in it that lead to these places. What is beside the root no command can reach."""
+    names: dict[str, set[str]] = {}
+    for place in places:
+        while place != root and place.startswith(f"{root}/"):
+            folder, _, name = place.rpartition("/")
+            names.setdefault(folder, set()).add(name)
+            place = folder
+    return names
+
+
+def _inotify() -> int:
+    import ctypes
+
+    file = ctypes.CDLL(None, use_errno=True).inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if file < 0:
+        raise unwatched(ctypes.get_errno())
+    return int(file)
+
+
+def _watch(file: int, folder: str) -> int | None:
+    """None for a folder that is not there: nothing in it is covered, and a new one is reported by the folder above."""
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    watch = library.inotify_add_watch(file, os.fsencode(folder), ctypes.c_uint32(_NEW_NAME | _ONLY_FOLDERS))
+    if watch < 0 and (number := ctypes.get_errno()) not in (errno.ENOENT, errno.ENOTDIR):
+        raise unwatched(number)
+    return None if watch < 0 else int(watch)
+
+
+def unwatched(number: int) -> Unwatched:
+    """The refusal for one of the system's errors."""
+    return Unwatched(
+        f"the files that decide what may run here cannot be watched ({os.strerror(number)}). Check the system settings "
+        "fs.inotify.max_user_instances and fs.inotify.max_user_watches, and programs that watch many files"
+    )
+
+
+def _events(file: int) -> Iterator[tuple[int, str]]:
+    """Watches and names. Lost events have a watch that no folder has."""
+    try:
+        events = os.read(file, _READ_BYTES)
+    except BlockingIOError:
+        return
+    at = 0
+    while at < len(events):
+        watch, mask, _, length = _EVENT.unpack_from(events, at)
+        at += _EVENT.size
+        name = events[at : at + length].rstrip(b"\0")
+        at += length
+        # A folder that is gone says so once (IN_IGNORED), without a name: its new one counts where it is made.
+        if name or mask & _LOST:
+            yield watch, os.fsdecode(name)
