@@ -139,7 +139,7 @@ class OnPage:
 
 
 def _presses(key: str) -> bool:
-    """Whether it is one of these by any spelling. What is held down meanwhile changes nothing; a blank is a key, too."""
+    """Whether it is one of these by any spelling, with whatever is held down meanwhile. A blank is a key, too."""
     last = key.casefold().rpartition("+")[2].strip()
     return not last or last.rpartition("-")[2].strip("<>{}[] ") in _PRESSING
 
