@@ -43,6 +43,11 @@ BY_PLACE = {
     "a link that says nothing else": '<a href="/file/7/delete">Delete</a>',
     "a mark": "<button data-agent-asks>Ping</button>",
     "a mark around it": "<div data-agent-asks><button>Ping</button></div>",
+    "a mark around a box": "<div data-agent-asks><label><input type=checkbox> Ping</label></div>",
+    "a mark around a switch": "<div data-agent-asks><div role=switch aria-checked=false tabindex=0>Ping</div></div>",
+    "a mark around a list": "<div data-agent-asks><select aria-label=Ping><option>1<option>2</select></div>",
+    "a mark around a slider": "<div data-agent-asks><input type=range aria-label=Ping></div>",
+    "words beside its label": '<button aria-label="Continue">Pay 30 EUR</button>',
 }
 HARMLESS_BY_PLACE = {
     "a mark": '<button data-agent-asks="false">Send</button>',
@@ -52,6 +57,7 @@ HARMLESS_BY_PLACE = {
     "a check box": "<label><input type=checkbox> Send me news</label>",
     "a tab": "<div role=tablist><div role=tab tabindex=0>Send</div></div>",
     "a field": "<label>Send to <input></label>",
+    "a mark around a field": "<div data-agent-asks><input aria-label=Name><textarea aria-label=Why></textarea></div>",
 }
 
 
@@ -106,3 +112,14 @@ async def test_what_nobody_was_asked_about_is_not_pressed_by_a_way_around(chromi
         assert (await act(page, "press", key="Enter"))["ok"]
         assert (await act(page, "click", ref="e2"))["ok"]
         assert await page.evaluate("pressed") == 4
+
+
+async def test_a_key_without_a_ref_changes_nothing_about_which_the_page_asks(chromium: Browser) -> None:
+    markup = "<input type=range aria-label=Amount data-agent-asks value=5 max=10>"
+    async with shown(chromium, markup) as page:
+        await state(page)
+        await page.evaluate("document.querySelector('input').focus()")
+        pressed = await act(page, "press", key="ArrowRight")
+        assert not pressed["ok"] and "Name it" in pressed["error"]
+        assert await page.evaluate("document.querySelector('input').value") == "5"
+        assert (await act(page, "press", ref="e1", key="ArrowRight"))["ok"]

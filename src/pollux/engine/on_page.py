@@ -32,8 +32,8 @@ _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
 """Tools that put nothing into a field, as long as their arguments only say where."""
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
 _LOOKING: Final = re.compile(r"(?:focus|hover|scroll|read)\b.*")
-_PRESSING: Final = ("enter", "space", "")
-"""Keys that press what has the focus; a blank is a key, too."""
+_PRESSING: Final = ("enter", "return", "numpadenter", "space", "spacebar")
+"""Keys that press what has the focus."""
 _VERBS: Final[Mapping[str, str]] = {
     "click": "Press",
     "press": "Press a key in",
@@ -106,7 +106,7 @@ class OnPage:
             return False
         if EVERYTHING in self.consequential or self._refers(args, self.consequential):
             return True
-        if not any(isinstance(each, str) and each.strip().casefold() in _PRESSING for each in _scalars(args)):
+        if not any(isinstance(each, str) and _presses(each) for each in _scalars(args)):
             return False
         # A key without a reference goes to where the focus is, which may be any of these.
         is_anywhere = "key" in args and not any(name in args for name in ("coordinate", "ref", "refName"))
@@ -136,6 +136,12 @@ class OnPage:
 
     def _is_secret(self, name: str) -> bool:
         return reference_of(name) in self.private or names_secret(name)
+
+
+def _presses(key: str) -> bool:
+    """Whether it is one of these by any spelling, with whatever is held down meanwhile. A blank is a key, too."""
+    last = key.casefold().rpartition("+")[2].strip()
+    return not last or last.rpartition("-")[2].strip("<>{}[] ") in _PRESSING
 
 
 def _only_points(args: Mapping[str, JSON]) -> bool:

@@ -63,8 +63,11 @@ def _permission(live: LiveAgents) -> Tool:
     )
 
     async def run(context: ToolContext, args: Args) -> JSON:
+        # A grant or a rule shows nothing to anybody: it stands for no file that we write.
+        writes = [{**each, "request": args["request"]} for each in live.request(context, args).writes]
+        objections = [await context.objection(WRITE, each) for each in writes]
         waiting = live.request(context, args)
-        waiting.leave.set_result("allow")
+        waiting.leave.set_result(not any(objections))
         return await waiting.over
 
     def preview(args: Args) -> str:

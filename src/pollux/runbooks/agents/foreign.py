@@ -7,7 +7,7 @@ or killed, nothing of it is left behind.
 import os
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -34,7 +34,7 @@ from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
 from pollux.runbooks.agents.known import unknown_settings
 from pollux.runbooks.agents.live import LiveAgents, Refusal
-from pollux.runbooks.agents.matching import Matching
+from pollux.runbooks.agents.matching import Matching, edits_of
 from pollux.runbooks.agents.program import servers_of, started_by
 from pollux.runbooks.blocks.block_type import TEXT
 from pollux.runbooks.blocks.pinned import FORMERLY, PINNED
@@ -183,14 +183,16 @@ class _Desk:
         }
         try:
             # It says what it will do, and does it itself: nothing is lost where a secret is left out of that.
-            await self._ask(asked.PERMISSION, number, is_vague=need is None, **self._masking.value(told))
+            writes = self._writes(request)
+            told = self._masking.value(told)
+            is_shown = await self._ask(asked.PERMISSION, number, is_vague=need is None, writes=writes, **told)
         except Refusal as refused:
             self._refused.add(request.tool_call_id)
             self.approved.discard(request.tool_call_id)
             if not refused.is_over:
                 self.rejections.append(f"{_brief(request.title)} was rejected: {refused}")
             return "cancelled" if refused.is_over else "reject_once"
-        self.matching.allowed(request)
+        self.matching.allowed(request, is_shown=is_shown)
         if request.tool_call_id not in self._refused:
             self.approved.add(request.tool_call_id)
         # Never `allow_always`: what was remembered is a grant of ours, that can be seen and taken back.
@@ -258,13 +260,26 @@ class _Desk:
         except Refusal as refused:
             raise PolicyError(str(refused)) from None
 
+    def _writes(self, request: PermissionRequest) -> list[Args]:
+        """How the agent may have us write what it asks leave to edit: once for each file."""
+        changed = {each.path: each.new for each in edits_of(request)}
+        placed: Args = {"agent": self._args["name"], "directory": self._args["directory"]}
+        return [{**placed, "path": path, "content": new} for path, new in changed.items()]
+
     def _number(self, tool: str) -> str:
         """What a request is known by. Never a word of the agent's: leave for one must not be taken for another's."""
         self._requests += 1
         return f"{tool}#{self._requests}"
 
     async def _ask(
-        self, tool: str, request: str, *, is_vague: bool = False, with_leave: bool = False, **args: JSON
+        self,
+        tool: str,
+        request: str,
+        *,
+        is_vague: bool = False,
+        with_leave: bool = False,
+        writes: Sequence[Args] = (),
+        **args: JSON,
     ) -> Any:
         told: Args = {"agent": self._args["name"], **args}
         given = {name for name, is_on in self._may.items() if is_on}
@@ -274,7 +289,7 @@ class _Desk:
         if with_leave:
             given.add(LEAVE)
         try:
-            return await self._live.ask(self._context, tool, request, told, capabilities=given)
+            return await self._live.ask(self._context, tool, request, told, capabilities=given, writes=writes)
         except ValidationError as problem:
             raise PolicyError(str(problem)) from None
 

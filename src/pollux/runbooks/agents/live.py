@@ -5,7 +5,7 @@ give it the leave it waits for, and to hear from it how the tool call ended.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pollux.acp.updates import ToolCall
@@ -17,8 +17,10 @@ from pollux.core.tools import Answered, ToolContext
 class Waiting:
     """One request of an agent: `leave` is given when it may go on, `over` when what it did has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, writes: Sequence[dict[str, JSON]]) -> None:
         loop = asyncio.get_running_loop()
+        self.writes = writes
+        """Of leave for an edit, how the agent may have us write it."""
         self.leave: asyncio.Future[Any] = loop.create_future()
         self.over: asyncio.Future[JSON] = loop.create_future()
 
@@ -34,10 +36,17 @@ class LiveAgents:
         self._requests: dict[tuple[str, str], Waiting] = {}
 
     async def ask(
-        self, context: ToolContext, tool: str, request: str, args: dict[str, JSON], *, capabilities: Collection[str]
+        self,
+        context: ToolContext,
+        tool: str,
+        request: str,
+        args: dict[str, JSON],
+        *,
+        capabilities: Collection[str],
+        writes: Sequence[dict[str, JSON]] = (),
     ) -> Any:
         """Have the request decided. What the tool behind it gives as leave, or an error that says why there is none."""
-        waiting = self._requests[context.action_id, request] = Waiting()
+        waiting = self._requests[context.action_id, request] = Waiting(writes)
         asking = asyncio.ensure_future(context.ask(tool, {**args, "request": request}, capabilities=capabilities))
         try:
             await asyncio.wait({asking, waiting.leave}, return_when=asyncio.FIRST_COMPLETED)

@@ -42,12 +42,10 @@ class Matching:
             if len(self._texts) > MOST_TEXTS:
                 del self._texts[next(iter(self._texts))]
 
-    def allowed(self, request: PermissionRequest) -> None:
-        """Leave was given."""
+    def allowed(self, request: PermissionRequest, *, is_shown: bool = True) -> None:
+        """Leave was given; `is_shown` says that it was a person who gave it for what stands in the request."""
         self._permitted[request.tool_call_id] = request
-        changes = [change for change in request.content if isinstance(change, Diff)]
-        if request.kind != "edit" or not _is_shown_whole(changes):
-            return
+        changes = edits_of(request) if is_shown else ()
         self._edits += [(self._place(change.path), change.old, change.new) for change in changes]
 
     def takes_edit(self, path: str, content: str) -> bool:
@@ -101,6 +99,12 @@ class Matching:
 
     def _place(self, path: str) -> str:
         return os.path.normpath(os.path.join(self._directory, path))
+
+
+def edits_of(request: PermissionRequest) -> Sequence[Diff]:
+    """The changes that a question about this request shows whole."""
+    changes = [change for change in request.content if isinstance(change, Diff)]
+    return changes if request.kind == "edit" and _is_shown_whole(changes) else ()
 
 
 def _is_shown_whole(changes: Sequence[Diff]) -> bool:

@@ -19,6 +19,8 @@ export interface Asked {
 
 const MARK = "data-agent-asks";
 const PRESSED = new Set(["button", "link", "menuitem", ""]);
+/** What is filled in: a mark around it is for what sends it. */
+const FILLED = new Set(["textbox", "searchbox", "spinbutton"]);
 const TEXT = /^(text|search|email|tel|url|number|password|date|month|week|time|datetime-local)$/;
 /** Words of a name; of a longer one only the first few say what a press does. */
 const MOST_WORDS = 8;
@@ -31,9 +33,10 @@ export function consequenceOf(element: Element, asked: Asked): Consequence | nul
   if (own !== null) return own === "false" ? null : "press";
   const tag = tagOf(element);
   const isField = (tag === "input" && TEXT.test((element as HTMLInputElement).type)) || tag === "textarea";
-  if (!isField && !PRESSED.has(asked.role(element)) && tag !== "button" && !isButtonInput(element))
-    return null;
+  const role = asked.role(element);
   const said = saidBy(element);
+  if (!isField && !PRESSED.has(role) && tag !== "button" && !isButtonInput(element))
+    return said && !FILLED.has(role) ? "press" : null;
   if (said === false) return null;
   if (isField)
     return tag === "input" && sendsWithConsequences(element as HTMLInputElement, asked) ? "enter" : null;
@@ -54,6 +57,8 @@ function hasConsequences(element: Element, asked: Asked): boolean {
   if (asked.role(element) === "link" && leadsAway(element)) return isExactly(name);
   const wordless = wordsOf(name) === "";
   if (saysConsequence(name) || (wordless && isNamedSo(element))) return true;
+  // A label for screen readers takes nothing back of what is written on it.
+  if (asked.role(element) === "button" && saysConsequence(textContentOf(element))) return true;
   if (!wordless && !GENERIC_NAMES.has(wordsOf(name))) return false;
   return isInDialogOf(element, asked) || isSending(element, asked);
 }

@@ -106,7 +106,10 @@ async function pressKey({ document, refs }: Page, args: Args, signal?: AbortSign
   // Of a key without a ref the server asks wherever the page has told of consequences.
   if (/^(Enter| )$/.test(key.key) && (named || !refs.isAskedAbout(target)))
     mustBeAskedToPress(target, named?.known ?? null, key.key);
-  if (changesValue(target, key)) mustBeAskedAbout(target, named?.known ?? null);
+  if (changesValue(target, key)) {
+    mustBeAskedAbout(target, named?.known ?? null);
+    if (!named) mustBeAskedToPress(target, null, key.key);
+  }
   const did = `pressed ${textArg(args, "key")}${target === bodyOf(document) ? "" : ` in ${described(target)}`}`;
   press(ownerOf(target), key);
   return { did };
