@@ -28,8 +28,8 @@ KEPT_HERE: Final = tuple(
     ".opencode .pollux .mcp.json".split()
 )
 """In the folder itself, for the sandbox: it binds places and knows no names."""
-RUNBOOKS: Final = (".atrb", ".runbook.json")
-"""How the names of documents end that run commands. Read by agents, written by people."""
+ENDINGS: Final = (".atrb", ".runbook.json", ".code-workspace", ".run.xml")
+"""How the names of documents end that run commands: runbooks, and tasks of editors. People write them."""
 
 
 @frozen
@@ -53,13 +53,13 @@ class Control:
             kept=self.kept,
             stores=self.stores,
             reserved=(*HIDDEN_HERE, *KEPT_HERE, *_beneath(path, self.missing)),
-            endings=RUNBOOKS,
+            endings=ENDINGS,
             records=self.records,
         )
 
     def root_at(self, path: Path) -> Root:
         """The folder as an agent's tools see it."""
-        return Root(path, protected=self.hidden, readable=self.kept, stores=self.stores, endings=RUNBOOKS)
+        return Root(path, protected=self.hidden, readable=self.kept, stores=self.stores, endings=ENDINGS)
 
 
 def control_of(settings: Settings, root: Path, *, named: Iterable[Path] = ()) -> Control:

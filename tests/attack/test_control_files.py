@@ -37,7 +37,8 @@ KEPT = (
     ".roo/mcp.json", ".windsurf/x", ".junie/mcp/mcp.json", ".trae/mcp.json", ".amp/settings.json",
     ".continue/config.yaml", ".zed/tasks.json", ".vscode/tasks.json", ".vscode/settings.json",
     "sub/.vscode/launch.json",
-    ".idea/runConfigurations/x.xml",
+    ".idea/runConfigurations/x.xml", ".run/Test.run.xml", "my.code-workspace", ".devcontainer/devcontainer.json",
+    ".amazonq/x", ".kilocode/mcp.json", ".factory/mcp.json", ".clinerules/hooks/x", ".github/hooks/x.json",
 )  # fmt: skip
 OIDC = {
     "POLLUX_OIDC_ISSUER": "https://id.example.com",

@@ -20,15 +20,15 @@ from pollux.tools.files.names import Names, folded
 
 HIDDEN: Final[tuple[Names, ...]] = ((".env",), ("config", ".gemini.yaml"))
 AGENTS: Final = (
-    ".aider.conf.yaml .aider.conf.yml .aider.model.settings.yml .amp .augment .claude .codex .continue .copilot .crush "
-    ".crush.json .cursor .gemini .goose .junie .kiro .mcp.json .opencode .qwen .roo .trae .windsurf crush.json "
-    "opencode.json opencode.jsonc"
+    ".aider.conf.yaml .aider.conf.yml .aider.model.settings.yml .amazonq .amp .augment .claude .codebuddy .codex "
+    ".continue .copilot .crush .crush.json .cursor .factory .gemini .goose .junie .kilocode .kiro .mcp.json .opencode "
+    ".qwen .roo .trae .windsurf crush.json opencode.json opencode.jsonc"
 ).split()
 """Where agents read programs, permissions and hooks in the folder they start in. Not texts for models: AGENTS.md."""
 EDITORS: Final[tuple[Names, ...]] = (
     (".idea", "runconfigurations"),
     *((".vscode", f"{name}.json") for name in ("launch", "mcp", "settings", "tasks")),
-    (".zed",),
+    *((name,) for name in (".zed", ".devcontainer", ".devcontainer.json")),
 )
 """Where editors read programs that they start."""
 MERCURIAL: Final[tuple[Names, ...]] = tuple((".hg", name) for name in ("hgrc", "hgrc-not-shared", "sharedpath"))
@@ -42,6 +42,8 @@ HOOKS: Final = (
 )
 """What git's hooks are kept in by custom, and what hooks of well-known tools run."""
 KEPT: Final[tuple[Names, ...]] = (
+    (".clinerules", "hooks"),
+    (".github", "hooks"),
     *((name,) for name in ("pollux.toml", "skill.md", ".git", ".pollux", *AGENTS, *HOOKS)),
     *EDITORS,
     *MERCURIAL,
