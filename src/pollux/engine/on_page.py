@@ -32,8 +32,10 @@ _HARMLESS: Final = re.compile(r"(?:click|focus|hover|scroll|read)\b.*")
 """Tools that put nothing into a field, as long as their arguments only say where."""
 _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
 _LOOKING: Final = re.compile(r"(?:focus|hover|scroll|read)\b.*")
-_PRESSING: Final = ("enter", "space", "")
+_PRESSING: Final = ("enter", "return", "numpadenter", "space", "spacebar", "")
 """Keys that press what has the focus; a blank is a key, too."""
+_HELD: Final = re.compile(r"\+(?=.)", re.DOTALL)
+"""Between keys that are held down and the one that is pressed."""
 _VERBS: Final[Mapping[str, str]] = {
     "click": "Press",
     "press": "Press a key in",
@@ -106,10 +108,10 @@ class OnPage:
             return False
         if EVERYTHING in self.consequential or self._refers(args, self.consequential):
             return True
-        if not any(isinstance(each, str) and each.strip().casefold() in _PRESSING for each in _scalars(args)):
+        if not any(isinstance(each, str) and _presses(each) for each in _scalars(args)):
             return False
         # A key without a reference goes to where the focus is, which may be any of these.
-        is_anywhere = "key" in args and not any(name in args for name in ("coordinate", "ref", "refName"))
+        is_anywhere = "key" in args and not any(args.get(name) for name in ("coordinate", "ref", "refName"))
         return self._refers(args, self.sending) or (is_anywhere and bool(self.sending or self.consequential))
 
     def _fills_private(self, args: dict[str, JSON]) -> bool:
@@ -136,6 +138,10 @@ class OnPage:
 
     def _is_secret(self, name: str) -> bool:
         return reference_of(name) in self.private or names_secret(name)
+
+
+def _presses(key: str) -> bool:
+    return _HELD.split(key)[-1].strip().casefold() in _PRESSING
 
 
 def _only_points(args: Mapping[str, JSON]) -> bool:
