@@ -164,40 +164,35 @@ class Place(PurePosixPath):
 
 def after(is_within: bool) -> FunctionTool:
     """Pays, and notes it: where paying fails, it is undone; or also where noting does."""
-    if is_within:
 
-        def run(context: ToolContext, args: dict[str, JSON]) -> None:
-            try:
-                print("pay")
-                print("note")
-            except OSError:
-                print("undo")
+    def within(context: ToolContext, args: dict[str, JSON]) -> None:
+        try:
+            print("pay")
+            print("note")
+        except OSError:
+            print("undo")
 
-    else:
+    def behind(context: ToolContext, args: dict[str, JSON]) -> None:
+        try:
+            print("pay")
+        except OSError:
+            print("undo")
+        else:
+            print("note")
 
-        def run(context: ToolContext, args: dict[str, JSON]) -> None:
-            try:
-                print("pay")
-            except OSError:
-                print("undo")
-            else:
-                print("note")
-
-    return of(run)
+    behind.__qualname__ = within.__qualname__
+    return of(within if is_within else behind)
 
 
 def taking(is_named: bool) -> FunctionTool:
-    if is_named:
+    def named(context: ToolContext, *, args: dict[str, JSON]) -> object:
+        return args
 
-        def run(context: ToolContext, *, args: dict[str, JSON]) -> object:
-            return args
+    def placed(context: ToolContext, args: dict[str, JSON]) -> object:
+        return args
 
-    else:
-
-        def run(context: ToolContext, args: dict[str, JSON]) -> object:
-            return args
-
-    return of(run)
+    placed.__qualname__ = named.__qualname__
+    return of(named if is_named else placed)
 
 
 def at(told: dict[str, Any]) -> FunctionTool:
