@@ -83,6 +83,31 @@ async def test_a_body_that_trickles_behind_a_refusal_is_not_waited_for_either(
     assert answer.startswith(b"HTTP/1.1 401 ")
 
 
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+async def test_a_caller_is_asked_for_a_sign_where_nothing_else_is_being_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: bytes
+):
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    steps = [Held(chunks(["Hello"])), Held(chunks(["Again"]))]
+    async with site(tmp_path, scripted(*steps)) as here:
+        token, body = here.ada.headers["Authorization"].encode(), b'{"prompt": "hi"}'
+        head = b"POST /api/agent/run HTTP/%b\r\nHost: 127.0.0.1\r\nAuthorization: %b\r\nContent-Length: %d\r\n\r\n"
+        request = head % (version, token, len(body)) + body
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(here.url.rpartition(":")[2]))
+        # The second one waits for its turn.
+        writer.write(request if version == b"1.0" else request * 2)
+        writer.write_eof()
+        await soon(steps[0].asked)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.readexactly(1), 0.2)
+        for step in steps[: 1 if version == b"1.0" else 2]:
+            await soon(step.asked)
+            step.let_go.set()
+        answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"Hello" in answer and b"Hello" in answer.partition(b"100 Cont")[0]
+
+
 async def test_a_caller_who_says_no_more_still_gets_the_answer(tmp_path: Path):
     step = Held(chunks(["Hello", " there."]))
     async with site(tmp_path, scripted(step)) as here:

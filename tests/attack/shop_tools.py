@@ -149,6 +149,52 @@ class Day(date):
     pass
 
 
+class Place(PurePosixPath):
+    """Says nothing of itself but where it is."""
+
+    def __new__(cls, path: str, host: str) -> "Place":
+        return super().__new__(cls, path)
+
+    def __init__(self, path: str, host: str) -> None:
+        self.host = host
+
+    def __str__(self) -> str:
+        return "/a"
+
+
+def after(is_within: bool) -> FunctionTool:
+    """Pays, and notes it: where paying fails, it is undone; or also where noting does."""
+
+    def within(context: ToolContext, args: dict[str, JSON]) -> None:
+        try:
+            print("pay")
+            print("note")
+        except OSError:
+            print("undo")
+
+    def behind(context: ToolContext, args: dict[str, JSON]) -> None:
+        try:
+            print("pay")
+        except OSError:
+            print("undo")
+        else:
+            print("note")
+
+    behind.__qualname__ = within.__qualname__
+    return of(within if is_within else behind)
+
+
+def taking(is_named: bool) -> FunctionTool:
+    def named(context: ToolContext, *, args: dict[str, JSON]) -> object:
+        return args
+
+    def placed(context: ToolContext, args: dict[str, JSON]) -> object:
+        return args
+
+    placed.__qualname__ = named.__qualname__
+    return of(named if is_named else placed)
+
+
 def at(told: dict[str, Any]) -> FunctionTool:
     return make(datetime(2026, 1, 1, tzinfo=ZoneInfo(told.get("zone", "UTC")), fold=told.get("fold", 0)))
 
@@ -211,5 +257,13 @@ PAIRS: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "an id": (make, UUID(int=1), UUID(int=2)),
     "a path": (make, PurePosixPath("/a"), PurePosixPath("/b")),
     "a pattern": (make, re.compile("a"), re.compile("a", re.IGNORECASE)),
+    "a path of an author's class": (lambda host: make(Place("/a", host)), "test", "live"),
+    "a method of a class that is built in": (make, str.upper, str.lower),
+    "an attribute of a class that is built in": (make, type.__dict__["__name__"], type.__dict__["__bases__"]),
+    "code": (make, compile("pay()", "", "exec"), compile("pay(); pay()", "", "exec")),
+    "what an error skips": (after, True, False),
+    "how arguments are given": (taking, True, False),
+    "a text that looks like two": (make, ["a", "b"], ["a\nstr b"]),
+    "a text that looks like several": (make, "a\nb", "a\\nb"),
     "half of a character": (make, "\ud800", "\ud801"),
 }  # fmt: skip

@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from tests.attack import gate_cases, shop_tools, standing
 from tests.attack.gate_cases import toolbox
 from tests.attack.shop_tools import PAIRS, SENT, Bank, of
 from tests.attack.test_consent import process
@@ -70,6 +72,27 @@ def test_what_a_tool_changes_while_it_works_does_not_make_it_another_one():
     before = Toolbox([of(bank.pay)]).definition("pay")
     bank.host = "live, and called once"
     assert Toolbox([of(bank.pay)]).definition("pay") == before
+
+
+class Member:
+    """One whose place in a set is told to it, as an address tells it of a function."""
+
+    places: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, run: Callable[..., object]) -> None:
+        self.run = run
+
+    def __hash__(self) -> int:
+        return self.places[self.run.__module__]
+
+
+def test_the_order_of_a_set_does_not_make_another_tool():
+    runs = (standing.stand, gate_cases.toolbox)
+    found: set[str] = set()
+    for first in runs:
+        Member.places = {run.__module__: int(run is not first) for run in runs}
+        found.add(definition_hash(shop_tools.make(frozenset(map(Member, runs)))))
+    assert len(found) == 1
 
 
 EVERY = """

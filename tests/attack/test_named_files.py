@@ -122,6 +122,20 @@ async def test_the_program_of_a_configured_agent_is_written_by_no_tool(name: str
 HOOKED = {
     "set by the person": ("git config core.hooksPath tools/hooks", "tools/hooks/pre-commit"),
     "in capitals, quoted": ("""printf '[CORE]HOOKSPATH="tools/my hooks" # mine' >> .git/config""", "tools/my hooks/x"),
+    "behind a comment that seems to go on": (
+        r"""printf '[core]\n# mine \\\nhooksPath = tools/hooks\n' >> .git/config""",
+        "tools/hooks/x",
+    ),
+    "behind a value that seems to go on": (
+        r"""printf '[user]\nname = x\\\\\n[core]hooksPath = tools/hooks\n' >> .git/config""",
+        "tools/hooks/x",
+    ),
+    "over two lines": (r"""printf '[core]\nhooksPath = tools/\\\nhooks\n' >> .git/config""", "tools/hooks/x"),
+    "behind a return": (r"""printf '[core]\n\r hooksPath = tools/hooks\n' >> .git/config""", "tools/hooks/x"),
+    "in a file that says its encoding": (
+        r"""git config include.path ../shared; printf '\xef\xbb\xbf[core]hooksPath = tools/hooks\n' > shared""",
+        "tools/hooks/x",
+    ),
     "by an absolute path": ('git config core.hooksPath "$PWD/tools/hooks"', "tools/hooks/pre-commit"),
     "in an included file": (
         "git config include.path ../shared; git config -f shared core.hooksPath tools/hooks",
@@ -160,6 +174,8 @@ async def test_hooks_elsewhere_are_not_written(how: str, bench: Bench):
     setup, name = HOOKED[how]
     (bench.cwd / "sub").mkdir(exist_ok=True)
     subprocess.run(["bash", "-ec", setup], check=True)
+    read = subprocess.run(["git", "config", "core.hooksPath"], capture_output=True, text=True, check=False).stdout
+    assert not name.startswith("tools/hooks/x") or read == "tools/hooks\n"
     assert await is_written(bench, "tree/other" if name.startswith("tree/") else "tools/other")
     assert await is_written(bench, "sub/other")
     assert not await is_written(bench, name)

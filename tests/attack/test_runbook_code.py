@@ -307,6 +307,74 @@ async def test_a_changed_file_in_the_line_of_an_interpreter_is_asked_about(lab: 
     assert "not the one that was accepted" in run.approvals[0].reason and "sha256 " in run.approvals[0].preview
 
 
+LED_TO = (
+    # What a script makes itself is made of something.
+    "cp job x; sh x",
+    "install -m755 job x && ./x",
+    "ln -s $PWD/job x; ./x",
+    "sed s/a/b/ job > /tmp/x.sh && bash /tmp/x.sh",
+    "tee x < job; . ./x",
+    "tar xf job && sh build/run.sh",
+    # Programs that run others, whatever their options are called.
+    "git bisect run ./run",
+    "git bisect run sh job",
+    "git rebase -x ./run HEAD",
+    "tar -I ./run -xf x",
+    "tar --checkpoint-action=exec=./run -cf x .",
+    "rsync -e ./run a b",
+    "ssh -o ProxyCommand=./run host",
+    "sort --compress-program=./run x",
+    "socat - exec:./run",
+    "vim -c '!./run'",
+    "mapfile -C '. ./job' -c 1 x < notes",
+    "asdf exec sh job",
+    "uv run code.py",
+    "streamlit run code.py",
+    "python3 -m pytest code.py",
+    "python3 -m unittest code",
+    "gnuplot job",
+    "emacs --script job",
+    "cmake -P job",
+    "make -f - < job",
+    'make --eval="$(cat job)"',
+    "awk 'BEGIN { system(\"sh job\") }'",
+    "sed '1e sh job' notes",
+    # Modules that code names, and a shell's own word for where it stands.
+    "python3 -c 'import code'",
+    "python3 -c 'from code import x'",
+    "python3 <<EOF\nimport sys, code\nEOF",
+    "node -e \"require('./code')\"",
+    "node --eval=\"require('./code')\"",
+    "ruby -e 'require_relative \"code\"'",
+    "sh ~+/job",
+    "~+/job",
+    "sh ~-/job",
+)
+
+
+@pytest.mark.parametrize("code", LED_TO)
+async def test_a_changed_file_that_a_script_leads_to_is_asked_about(lab: RunbookLab, code: str):
+    files = [write(lab.work / name) for name in ("job", "run", "code.py", "code.js", "code.rb")]
+    files[0].chmod(0o644)
+    engine, runbooks = await lab.engine()
+    source = document(script("run", code))
+    lab.accept(source)
+    for file in files:
+        file.write_text("touch evil\n")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert "not the one that was accepted" in run.approvals[0].reason and "sha256 " in run.approvals[0].preview
+
+
+async def test_a_module_that_appears_beside_a_script_is_asked_about(lab: RunbookLab):
+    engine, runbooks = await lab.engine()
+    source = document(block("script", "run", code="import json\nprint(json.dumps(1))", interpreter="python3"))
+    lab.accept(source)
+    assert (await ended(engine, await lab.start(runbooks, source, trusted=False))).status == "completed"
+    (lab.work / "json.py").write_text("open('evil', 'w')\n")
+    run = await waiting(engine, (await lab.start(runbooks, source, trusted=False)).id)
+    assert "json.py is " in run.approvals[0].preview and not (lab.work / "evil").exists()
+
+
 async def test_an_option_of_the_interpreter_may_give_a_script_more_patterns(lab: RunbookLab):
     job = write(lab.work / "job")
     engine, runbooks = await lab.engine()
@@ -403,6 +471,9 @@ ORDINARY = (
     'f=x; timeout 5 echo "$f" notes.txt',
     "git commit -m 'add notes.txt' || true",
     "cat <<EOF > out.txt\nnotes.txt\nEOF",
+    "cp notes.txt out.txt; sh job",
+    "jq -n 1 > out.txt; sort notes.txt | tee out.txt",
+    "python3 -c 'import json, sys; print(open(\"notes.txt\").read())'",
 )
 
 

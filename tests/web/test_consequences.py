@@ -41,6 +41,15 @@ BY_PLACE = {
     "a link that a script catches": '<a href="#">Delete</a>',
     "a link that deletes": '<a href="/file/7" data-method="delete">Delete the file</a>',
     "a link that says nothing else": '<a href="/file/7/delete">Delete</a>',
+    "a link with a script": '<a href="/file/7/delete" onclick="go()">Delete the file</a>',
+    "a link that asks": '<a href="/file/7/delete" data-confirm="Sure?">Delete the file</a>',
+    "a link that is sent": '<a href="/file/7" hx-delete="/file/7">Delete the file</a>',
+    "a drawing": '<span role=img aria-label=delete style="cursor: pointer"></span>',
+    "a picture to press": '<img src="data:," alt="Delete" onclick="go()">',
+    "an item of a list": '<ul><li style="cursor: pointer">Delete file</li></ul>',
+    "a cell": '<table><tr><td style="cursor: pointer">Delete</td></tr></table>',
+    "a word that may be parted": "<button>Über&shy;weisen</button>",
+    "a word with nothing in it": "<button>Del&#8203;ete</button>",
     "a mark": "<button data-agent-asks>Ping</button>",
     "a mark around it": "<div data-agent-asks><button>Ping</button></div>",
     "a mark around a box": "<div data-agent-asks><label><input type=checkbox> Ping</label></div>",
@@ -55,6 +64,7 @@ HARMLESS_BY_PLACE = {
     "a link to a page": '<a href="/help">How to pay</a><a href="/checkout">Checkout</a>',
     "a form that searches": "<form role=search><input name=q><button>OK</button></form>",
     "a check box": "<label><input type=checkbox> Send me news</label>",
+    "a row of words": '<ul><li style="cursor: pointer">Ada: how do I delete a file?</li></ul>',
     "a tab": "<div role=tablist><div role=tab tabindex=0>Send</div></div>",
     "a field": "<label>Send to <input></label>",
     "a mark around a field": "<div data-agent-asks><input aria-label=Name><textarea aria-label=Why></textarea></div>",
@@ -89,6 +99,34 @@ async def test_enter_in_a_field_counts_as_the_button_that_it_presses(chromium: B
         {"ref": "e1", "role": "textbox", "name": "Name", "consequential": "enter"},
         {"ref": "e2", "role": "button", "name": "Pay now", "consequential": True},
     ]
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "radio", "range", "color", "file"])
+async def test_enter_sends_a_form_from_what_holds_no_text_as_well(chromium: Browser, kind: str) -> None:
+    told = await asks(chromium, f"<form><label>It <input type={kind}></label><button>Pay now</button></form>")
+    assert [each["consequential"] for each in told] == ["enter", True]
+
+
+async def test_a_form_without_a_button_is_known_by_what_it_says(chromium: Browser) -> None:
+    told = await asks(chromium, '<form aria-label="Send a message"><input aria-label="Text"></form>')
+    assert [each["consequential"] for each in told] == ["enter"]
+
+
+async def test_what_a_page_tells_of_without_showing_it_is_known_by_its_name(chromium: Browser) -> None:
+    jay = """window.__jay = { automation: { triggerEvent() {}, getPageState: () => ({ viewState: {}, interactions: [
+      { refName: "placeOrder", items: [{ coordinate: ["placeOrder"], events: ["click"] }] },
+      { refName: "deleteReason", items: [{ coordinate: ["deleteReason"], events: ["input"] }] },
+      { refName: "checkout", items: [{ coordinate: ["checkout"], events: ["submit"], element: form() }] },
+    ] }) } };"""
+    form = "<script>const form = () => document.querySelector('form');"
+    async with shown(chromium, f"<form><button>Pay</button></form>{form}{jay}</script>") as page:
+        told = await state(page)
+        items = {each["refName"]: each["items"][0] for each in told["interactions"]}
+        assert items["placeOrder"]["consequential"] is True and items["placeOrder"]["name"] == "placeOrder"
+        assert items["checkout"]["consequential"] is True and "consequential" not in items["deleteReason"]
+        tools = {each["name"]: each["inputSchema"] for each in await page.evaluate("automation.tools()")}
+        # By its coordinate the server knows what a call is about.
+        assert tools["click-place-order"]["required"] == ["coordinate"]
 
 
 async def act(page: Page, name: str, **args: object) -> dict[str, Any]:

@@ -199,3 +199,28 @@ async def test_a_ref_of_before_a_reload_leads_nowhere_after_it(chromium: Browser
         before, after = refs
         assert len(before) == len(after) == 4 and not before & after
         assert not (await find(page, min(before)))["ok"]
+
+
+async def test_a_frame_of_the_same_site_counts_on_from_where_its_page_came_to(chromium: Browser) -> None:
+    async with await chromium.new_context() as context:
+        page = await context.new_page()
+        inner = LIST.replace("mug", "cup")
+        await page.route("http://shop.test/", lambda route: route.fulfill(body=LIST, content_type="text/html"))
+        await page.route("http://shop.test/in", lambda route: route.fulfill(body=inner, content_type="text/html"))
+        await page.goto("http://shop.test/")
+        await page.add_script_tag(path=bundle("automation"))
+        await page.evaluate(BEGIN)
+        await page.evaluate("document.body.append(Object.assign(document.createElement('iframe'), { src: '/in' }))")
+        await page.frame_locator("iframe").locator("ul").wait_for()
+        frame = page.frames[1]
+        await frame.add_script_tag(path=bundle("automation"))
+        await frame.evaluate(BEGIN)
+        told = "JSON.stringify(automation.getPageState().outline).match(/\\be\\d+/g)"
+        seen: list[set[str]] = []
+        for each in (frame, page, frame):
+            await each.evaluate(
+                "document.body.append(Object.assign(document.createElement('button'), { textContent: 'x' }))"
+            )
+            seen.append(set(await each.evaluate(told)) - set().union(*seen))
+        counted = [{int(ref[1:]) for ref in refs} for refs in seen]
+        assert max(counted[0]) < min(counted[1]) and max(counted[1]) < min(counted[2])

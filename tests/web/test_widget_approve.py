@@ -253,3 +253,21 @@ async def test_a_question_that_does_not_say_what_it_is_about_can_only_be_denied(
     assert await there.asked() == []
     await there.part(".deny").first.click()
     assert await there.asked() == [["resolve", "a1", "reject"]]
+
+
+async def test_a_control_that_the_page_calls_otherwise_by_now_is_read_again_before_it_is_approved(there: ChatPage):
+    await there.page.evaluate("Object.assign(buy.dataset, { control: '' }); buy.textContent = 'Pay 24'")
+    await there.show(**EVERYTHING, approvals=[question(tool="click", args={"ref": "e1"}, onPage=True)])
+    await expect(there.part(".about")).to_have_text("Press “Pay 24”")
+    await expect(there.part(".approve")).to_have_attribute("aria-disabled", "false")
+    # In the same moment.
+    await there.page.evaluate(
+        "addEventListener('pointerdown', () => { buy.textContent = 'Pay 500' }, { once: true, capture: true })"
+    )
+    await there.part(".approve").click()
+    await expect(there.part(".about")).to_have_text("Press “Pay 500”")
+    assert await there.asked() == []
+    await expect(there.part(".approve")).to_have_attribute("aria-disabled", "false")
+    await there.part(".approve").click()
+    await expect(there.part(".approval")).to_have_count(0)
+    assert await there.asked() == YES

@@ -154,7 +154,9 @@ class Bounded(HttpToolsProtocol):
     def _probe(self) -> None:
         if self.transport.is_closing() or self.cycle.response_started:
             return
-        self.transport.write(PROBE)
+        # Into an answer before this one nothing else may be written, and HTTP/1.0 knows no such word.
+        if not self.pipeline and self.scope["http_version"] != "1.0":
+            self.transport.write(PROBE)
         asyncio.get_running_loop().call_later(PROBE_SECONDS, self._probe)
 
     def _give_up(self) -> None:

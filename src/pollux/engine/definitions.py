@@ -49,7 +49,8 @@ def definition_hash(tool: Tool) -> str:
     """The tool's definition as one hash: equal for the same tool after a restart, and on every host."""
     spec, found = tool.spec, Fingerprint()
     code = [list(found.first(each)) for each in functions_of(tool)]
-    code += [[_of_module(each.__globals__)] for each in found.modules.values()]
+    # Members of a set are met in another order in every process.
+    code += [sorted(_of_module(each.__globals__) for each in found.modules.values())]
     definition = {
         "name": spec.name,
         "description": spec.description,

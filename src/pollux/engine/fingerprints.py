@@ -23,13 +23,17 @@ from operator import attrgetter, itemgetter, methodcaller
 from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
+    ClassMethodDescriptorType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any, Final, cast
 from uuid import UUID
@@ -86,7 +90,7 @@ class Fingerprint:
             yield word
         else:
             inner = Fingerprint(self._around | {at})
-            word = _short("\n".join(inner.words(value, depth)))
+            word = hashed(*inner.words(value, depth))
             self._turned |= inner._turned - {at}
             self._note(inner.modules.values())
             if inner._turned <= {at}:
@@ -123,6 +127,10 @@ class Fingerprint:
             yield f"built in {getattr(value, '__module__', None)}:{value.__qualname__}"
             if type(value.__self__) is not ModuleType:
                 yield from self.words(value.__self__, depth)
+        elif kind in _DESCRIBED:
+            yield f"built in {place(value.__objclass__)}.{value.__name__}"
+        elif kind is CodeType:
+            yield digest(value)
         elif kind is ModuleType:
             yield f"module {value.__name__}"
         elif kind in (staticmethod, classmethod):
@@ -162,7 +170,7 @@ class Fingerprint:
         yield from self._all(depth, *kind.__bases__)
         for name, member in sorted(vars(kind).items()):
             if type(member) in (FunctionType, staticmethod, classmethod, property) or not name.startswith("__"):
-                yield name
+                yield _plain(name)
                 yield from self.words(member, depth)
 
     def _instance(self, value: Any, kind: type[Any], depth: int) -> Iterator[str]:
@@ -219,11 +227,11 @@ class Fingerprint:
     def _apart(self, value: object, depth: int) -> str:
         """Something that has no order among others, in one word: what else was met does not count."""
         inner = Fingerprint(self._around, MOST_APART)
-        found = "\n".join(inner.words(value, depth))
+        found = hashed(*inner.words(value, depth))
         self._turned |= inner._turned
         self._note(inner.modules.values())
         self._left -= MOST_APART - max(inner._left, 0)
-        return _short(found)
+        return found
 
 
 def _remember(value: Any, word: str, functions: Iterable[FunctionType]) -> None:
@@ -264,7 +272,10 @@ def digests(code: CodeType) -> Iterator[str]:
 def digest(code: CodeType) -> str:
     """What the code does, and nothing of where it is written."""
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
-    parts = (code.co_code.hex(), *map(repr, names), *map(_constant, code.co_consts))
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
+    # Of what an error skips, and of which arguments are named, the instructions alone say nothing.
+    form = (code.co_code.hex(), code.co_exceptiontable.hex(), *map(repr, counts))
+    parts = (*form, *map(repr, names), *map(_constant, code.co_consts))
     return hashed(*parts)
 
 
@@ -322,6 +333,14 @@ _ITEMS: Final[Any] = vars(dict)["items"]
 _ITEMS_IN_ORDER: Final[Any] = vars(OrderedDict)["items"]
 _SLOTTED: Final = frozenset({"fractions", "ipaddress", "uuid"})
 """Modules whose values are in slots, also of an author's class made of theirs."""
+_DESCRIBED: Final = (
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+"""Methods and attributes of classes that are built in: `str.upper`."""
 _PLAINLY: Final[dict[type[Any], Callable[[Any], Any]]] = {
     str: str.__str__,
     bytes: bytes.__bytes__,
@@ -329,6 +348,7 @@ _PLAINLY: Final[dict[type[Any], Callable[[Any], Any]]] = {
     int: int.__int__,
     float: float.__float__,
     complex: complex.__complex__,
+    PurePath: PurePath.__str__,
 }
 """What such a value is, whatever a class of the author's says of it."""
 _REDUCED: Final[dict[type[Any], Callable[[Any], Any]]] = {
@@ -364,8 +384,15 @@ def _plain(value: Any) -> str:
         return _short(f"{kind.__name__} {spell(value)}")
     if issubclass(kind, Enum):
         return _short(f"{place(kind)} {value._name_} {_plain(value._value_)}")
-    return _short(f"{place(kind)} {value}") if issubclass(kind, PurePath) else ""
+    return _short(f"{place(kind)} {value}") if _is_path(kind) else ""
+
+
+def _is_path(kind: type[Any]) -> bool:
+    """One that holds nothing else: an author's own may."""
+    return issubclass(kind, PurePath) and kind.__module__.partition(".")[0] == "pathlib"
 
 
 def _short(text: str) -> str:
+    """A word of bearable length, in one line: no text can stand for several words."""
+    text = text.replace("\\", "\\\\").replace("\n", "\\n")
     return text if len(text) <= LONGEST else hashed(text)

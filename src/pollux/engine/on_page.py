@@ -34,6 +34,8 @@ _SEMANTIC: Final = re.compile(r"(?:fill|toggle|select|type|set)-(.+)")
 _LOOKING: Final = re.compile(r"(?:focus|hover|scroll|read)\b.*")
 _PRESSING: Final = ("enter", "return", "numpadenter", "space", "spacebar")
 """Keys that press what has the focus."""
+_HELD: Final = re.compile(r"\+(?=.)", re.DOTALL)
+"""Between keys that are held down and the one that is pressed."""
 _VERBS: Final[Mapping[str, str]] = {
     "click": "Press",
     "press": "Press a key in",
@@ -109,7 +111,7 @@ class OnPage:
         if not any(isinstance(each, str) and _presses(each) for each in _scalars(args)):
             return False
         # A key without a reference goes to where the focus is, which may be any of these.
-        is_anywhere = "key" in args and not any(name in args for name in ("coordinate", "ref", "refName"))
+        is_anywhere = "key" in args and not any(args.get(name) for name in ("coordinate", "ref", "refName"))
         return self._refers(args, self.sending) or (is_anywhere and bool(self.sending or self.consequential))
 
     def _fills_private(self, args: dict[str, JSON]) -> bool:
@@ -140,7 +142,7 @@ class OnPage:
 
 def _presses(key: str) -> bool:
     """Whether it is one of these by any spelling, with whatever is held down meanwhile. A blank is a key, too."""
-    last = key.casefold().rpartition("+")[2].strip()
+    last = _HELD.split(key.casefold())[-1].strip()
     return not last or last.rpartition("-")[2].strip("<>{}[] ") in _PRESSING
 
 

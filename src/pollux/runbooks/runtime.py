@@ -3,6 +3,8 @@
 A runbook is a thread. Each go at it is a run there: what the earlier ones have done is not done again.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -61,6 +63,12 @@ class Started:
     def shown(self) -> Programs:
         """Those of which a person should know."""
         return tuple(dict.fromkeys((*self.agents, *shown(self.scripts))))
+
+    @property
+    def digest(self) -> str:
+        """All of them in one word: what is accepted later is what was shown."""
+        text = json.dumps([self.agents, self.scripts])
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 @frozen

@@ -173,6 +173,22 @@ async def test_properties_of_a_block_change_and_every_other_line_stays(tmp_path:
     assert [line for line in file.read_text().splitlines() if line in kept] == kept
 
 
+async def test_trust_is_for_the_programs_that_were_shown(tmp_path: Path):
+    async with runbook_site(tmp_path) as here:
+        tool = put(tmp_path / "runbooks", "tool.sh", "true\n")
+        put(tmp_path / "runbooks", "a.atrb", document(script("one", "sh tool.sh")))
+        read = (await shown(here.ada, "a.atrb")).body
+        assert any(each["word"] == "tool.sh" for each in read["programs"])
+        body = {"path": "a.atrb", "trust": True, "digest": read["digest"], "programsDigest": read["programsDigest"]}
+        tool.write_text("touch evil\n")
+        late = await here.ada.post("/api/runbooks/runs", body)
+        assert (late.status, late.code) == (409, "document_changed")
+        assert (await shown(here.ada, "a.atrb")).body["trusted"] is False
+        read = (await shown(here.ada, "a.atrb")).body
+        body["programsDigest"] = read["programsDigest"]
+        assert (await here.ada.post("/api/runbooks/runs", body)).status == 201
+
+
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 async def test_nothing_is_changed_where_that_was_not_allowed(tmp_path: Path, method: str):
     async with runbook_site(tmp_path, lines=['users = ["ada"]']) as here:

@@ -17,7 +17,6 @@ from pollux.acp.failures import AgentFailed
 from pollux.acp.messages import check_installed
 from pollux.acp.process import AgentCommand
 from pollux.acp.updates import (
-    Diff,
     TextChunk,
     ToolCall,
     ToolCallChanged,
@@ -34,7 +33,7 @@ from pollux.core.tools import ToolContext, ToolSpec
 from pollux.runbooks.agents import asked
 from pollux.runbooks.agents.known import unknown_settings
 from pollux.runbooks.agents.live import LiveAgents, Refusal
-from pollux.runbooks.agents.matching import Matching, edits_of
+from pollux.runbooks.agents.matching import Matching, changes_of, edits_of
 from pollux.runbooks.agents.program import servers_of, started_by
 from pollux.runbooks.blocks.block_type import TEXT
 from pollux.runbooks.blocks.pinned import FORMERLY, PINNED
@@ -43,7 +42,6 @@ from pollux.runbooks.located import UNACCEPTED, Programs, accepted_of, differenc
 from pollux.runbooks.settings import DEFAULT_AGENTS, AgentEntry
 from pollux.runbooks.trust import always_asks
 from pollux.tools.define import Args, InformedTool
-from pollux.tools.files.change import glance
 
 NAME: Final = "runbook_acp"
 DANGEROUS: Final = "dangerous:"
@@ -179,7 +177,7 @@ class _Desk:
             "title": _short(request.title),
             "input": request.raw_input,
             "paths": list(request.locations),
-            "changes": _short("\n".join(_change(each) for each in request.content if isinstance(each, Diff))),
+            "changes": _short(changes_of(request)),
         }
         try:
             # It says what it will do, and does it itself: nothing is lost where a secret is left out of that.
@@ -202,8 +200,6 @@ class _Desk:
         text = await self._file(asked.READ, path=path, line=line, limit=limit)
         if text is None:
             raise FileNotFoundError(2, "there is no such file")
-        if line is None and limit is None:
-            self.matching.read(path, text)
         return text
 
     async def write_text_file(self, path: str, content: str) -> None:
@@ -456,10 +452,6 @@ def _is_within(path: str, directory: str) -> bool:
 def _brief(title: str) -> str:
     line = " ".join(title.split())
     return f"'{line[:100]}'"
-
-
-def _change(diff: Diff) -> str:
-    return f"{diff.path}\n{glance(diff.old or '', diff.new)}"
 
 
 def _short(text: str) -> str:

@@ -5,19 +5,24 @@ that were shown. Another one asks under one id and tells of the call under anoth
 """
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 from pollux.acp.client import PermissionRequest
 from pollux.acp.updates import Diff, ToolCall
-from pollux.tools.files.change import MAX_GLANCE_LINES
+from pollux.core.errors import ToolError
+from pollux.engine.untrusted import read_file
+from pollux.tools.files.change import MAX_GLANCE_LINES, change_once, glance
+from pollux.tools.files.text import decoded
 
 MOST_READ: Final = 1 << 20
-"""Characters of a text that is kept for comparison, and how many texts are."""
-MOST_TEXTS: Final = 16
-MOST_SHOWN: Final = 1_000
-"""Characters of changes that a question shows whole, with the marks of lines and what stands around them."""
+"""Bytes of a file that is compared."""
+MOST_EDITS: Final = 100
+"""Allowed and not made yet. Of older ones the writing is asked about by itself."""
+MOST_SHOWN: Final = 1_500
+"""Characters of a title and changes that a question shows whole, with what stands around them."""
 
 
 class Matching:
@@ -25,22 +30,13 @@ class Matching:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._edits: list[tuple[str, str | None, str]] = []
+        self._edits: deque[tuple[str, str | None, str]] = deque(maxlen=MOST_EDITS)
         """Allowed and not made yet: the file, the text to replace (None: all of it), and the new one."""
-        self._texts: dict[str, str] = {}
         self._written: Counter[str] = Counter()
         self._permitted: dict[str, PermissionRequest] = {}
         self._told: set[str] = set()
         self.standing_in: dict[str, str] = {}
         """By the id of a call, the id under which leave for it was asked."""
-
-    def read(self, path: str, text: str) -> None:
-        """The agent was given this file, all of it."""
-        if len(text) <= MOST_READ:
-            self._texts.pop(self._place(path), None)
-            self._texts[self._place(path)] = text
-            if len(self._texts) > MOST_TEXTS:
-                del self._texts[next(iter(self._texts))]
 
     def allowed(self, request: PermissionRequest, *, is_shown: bool = True) -> None:
         """Leave was given; `is_shown` says that it was a person who gave it for what stands in the request."""
@@ -52,7 +48,7 @@ class Matching:
         """Whether this file with this text is what leave was given for. Once."""
         place = self._place(path)
         for edit in self._edits:
-            if edit[0] == place and self._comes_to(edit, content):
+            if edit[0] == place and _comes_to(edit, content):
                 self._edits.remove(edit)
                 return True
         return False
@@ -79,19 +75,11 @@ class Matching:
         """Whether it is the edit of a file that we wrote for the agent. Once for each time that we did."""
         if call.kind != "edit":
             return False
-        for place in self._places(call):
-            if self._written[place] > 0:
-                self._written[place] -= 1
-                return True
-        return False
-
-    def _comes_to(self, edit: tuple[str, str | None, str], content: str) -> bool:
-        place, old, new = edit
-        if not old:
-            return content == new
-        # What the agent says was there is its own word: lines that do not change were not shown.
-        text = self._texts.get(place)
-        return text is not None and old in text and content == text.replace(old, new, 1)
+        places = set(self._places(call))
+        if not places or not all(self._written[place] for place in places):
+            return False
+        self._written.subtract(places)
+        return True
 
     def _places(self, call: ToolCall) -> Iterable[str]:
         changed = [each.path for each in call.content if isinstance(each, Diff)]
@@ -104,11 +92,30 @@ class Matching:
 def edits_of(request: PermissionRequest) -> Sequence[Diff]:
     """The changes that a question about this request shows whole."""
     changes = [change for change in request.content if isinstance(change, Diff)]
-    return changes if request.kind == "edit" and _is_shown_whole(changes) else ()
+    return changes if request.kind == "edit" and _is_shown_whole(request) else ()
 
 
-def _is_shown_whole(changes: Sequence[Diff]) -> bool:
+def changes_of(request: PermissionRequest) -> str:
+    """What the question shows of them."""
+    changes = (each for each in request.content if isinstance(each, Diff))
+    return "\n".join(f"{each.path}\n{glance(each.old or '', each.new)}" for each in changes)
+
+
+def _comes_to(edit: tuple[str, str | None, str], content: str) -> bool:
+    """Whether the file would hold this after the edit. What the agent says was there is its own word."""
+    place, old, new = edit
+    try:
+        found = read_file(Path(place), most=MOST_READ)
+        if not old:
+            # Nobody was shown what this would replace.
+            return (found == b"" or not os.path.lexists(place)) and content == new
+        return found is not None and len(found) <= MOST_READ and content == change_once(decoded(found), old, new)
+    except (OSError, ToolError):
+        return False
+
+
+def _is_shown_whole(request: PermissionRequest) -> bool:
     """Whether the person saw all of it. Of more, the beginnings are shown: its writing is asked about by itself."""
-    texts = [text for change in changes for text in (change.old or "", change.new)]
-    is_short = sum(map(len, texts)) + sum(len(change.path) for change in changes) <= MOST_SHOWN
-    return is_short and all(len(text.splitlines()) <= MAX_GLANCE_LINES for text in texts)
+    texts = [text for each in request.content if isinstance(each, Diff) for text in (each.old or "", each.new)]
+    is_short = len(request.title) + len(changes_of(request)) <= MOST_SHOWN
+    return is_short and all(text.count("\n") < MAX_GLANCE_LINES for text in texts)

@@ -9,12 +9,12 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Final
 
 from pollux.core.frozen import frozen
 from pollux.tools.shell.judge import commands_in
-from pollux.tools.shell.launchers import program
+from pollux.tools.shell.launchers import indirect, program
 from pollux.tools.shell.parse import statements
 from pollux.tools.shell.programs import INTERPRETERS, SHELLS, WRAPPERS
 from pollux.tools.shell.steering import steers
@@ -34,12 +34,12 @@ CODE_BY: Final[Mapping[str, str]] = {
     "guile": "c",
 }
 """The letters of options behind which an interpreter finds its code, or the name of its module."""
-RUN_MODULES: Final = _set("cProfile coverage doctest pdb profile runpy timeit trace")
+RUN_MODULES: Final = _set("cProfile coverage doctest pdb profile pytest runpy timeit trace unittest")
 """Modules of Python that run the file or the module which they are given."""
 FILES_BY: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "awk": ("fEil", _set("--file --exec --include --load")),
     "sed": ("f", _set("--file")),
-    **dict.fromkeys(("make", "gmake"), ("fC", _set("--file --makefile --directory"))),
+    **dict.fromkeys(("make", "gmake"), ("fC", _set("--file --makefile --directory --eval"))),
     "just": ("fd", _set("--justfile --working-directory")),
     "rake": ("fr", _set("--rakefile --require")),
     "psql": ("f", _set("--file")),
@@ -47,7 +47,26 @@ FILES_BY: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "at": ("f", frozenset()),
     "pip": ("rc", _set("--requirement --constraint")),
     **dict.fromkeys(("vi", "vim", "nvim", "ex"), ("Su", frozenset[str]())),
-    **dict.fromkeys(("ssh", "scp", "sftp"), ("F", frozenset[str]())),
+    **dict.fromkeys(("ssh", "scp"), ("F", frozenset[str]())),
+    "sftp": ("Fb", frozenset()),
+    "ant": ("f", _set("-f -file -buildfile")),
+    "cargo": ("", _set("--manifest-path --config")),
+    "cmake": ("PCS", frozenset()),
+    **dict.fromkeys(("docker", "docker-compose", "podman"), ("f", _set("--file"))),
+    "emacs": ("l", _set("--load --script -script")),
+    "gradle": ("bcI", _set("--build-file --settings-file --init-script")),
+    "invoke": ("c", _set("--collection")),
+    **dict.fromkeys(("lftp", "ninja", "tmux"), ("f", frozenset[str]())),
+    "mvn": ("f", _set("--file")),
+    "nox": ("f", _set("--noxfile")),
+    "pre-commit": ("c", _set("--config")),
+    "pytest": ("c", _set("--config-file --rootdir")),
+    "r": ("f", _set("--file")),
+    "sbcl": ("", _set("--script --load")),
+    "scons": ("fC", _set("--file --makefile --directory")),
+    "snakemake": ("s", _set("--snakefile")),
+    "task": ("td", _set("--taskfile --dir")),
+    "tox": ("c", _set("--conf")),
     "gdb": ("x", _set("--command --eval-command")),
     **dict.fromkeys(("npm", "pnpm", "yarn"), ("C", _set("--prefix --cwd --dir"))),
 }
@@ -72,6 +91,9 @@ READ_BY_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
     "ant": _set("build.xml"),
     "cargo": _set("Cargo.toml build.rs"),
     "cmake": _set("CMakeLists.txt"),
+    **dict.fromkeys(
+        ("docker", "docker-compose", "podman"), _set("compose.yaml compose.yml docker-compose.yml Dockerfile")
+    ),
     "fab": _set("fabfile.py"),
     "gradle": _set("build.gradle build.gradle.kts settings.gradle settings.gradle.kts"),
     "gulp": _set("gulpfile.js"),
@@ -80,27 +102,37 @@ READ_BY_DEFAULT: Final[Mapping[str, frozenset[str]]] = {
     "mvn": _set("pom.xml"),
     "ninja": _set("build.ninja"),
     "nox": _set("noxfile.py"),
+    "pre-commit": _set(".pre-commit-config.yaml"),
     "pytest": _set("conftest.py"),
+    "scons": _set("SConstruct"),
+    "snakemake": _set("Snakefile"),
+    "task": _set("Taskfile.yml Taskfile.yaml"),
     "tox": _set("tox.ini"),
 }
 """What a program reads in its folder, and runs what that says."""
 RUN_FILES: Final = _set(
     """
-    ansible-playbook busybox bun clisp crontab deno dotnet expect go groovy java jjs jrunscript kotlin m4 ocaml octave
-    osascript powershell pwsh scala swift ts-node tsx
+    ansible-playbook bc busybox bun clisp crontab dart dc deno dotnet escript ex expect gnuplot go groovy ipython java
+    jjs jrunscript kotlin logrotate m4 mongo mongosh nix-shell ocaml octave osascript powershell pwsh runghc scala swift
+    swipl ts-node tsx xdotool
     """
 )
 """Programs whose words may be files of code."""
-READ_INPUT: Final = _set("at batch ed mysql parallel psql sqlite3")
+READ_INPUT: Final = _set("at batch bc dc ed gnuplot mysql parallel psql r sqlite3")
 """What runs what it is given by its input, besides interpreters."""
 RUN_FOLDERS: Final = _set("run-parts npx bunx pnpx")
 """Programs that run what lies in the folder that they are given."""
 REDEFINE: Final = _set("alias enable hash")
-MADE: Final = re.compile(r"[$`]|[<>]\(|\{\}")
+MAKERS: Final = _set("cp curl dd gunzip install ln mv patch rsync scp tee wget")
+"""Programs that make files of the names which they are given."""
+UNPACK: Final = _set("7z bsdtar cpio tar unrar unzip")
+"""Programs that make files of names which they are not given."""
+MADE: Final = re.compile(r"[$`]|[<>]\(|\{\}|^~[-+\d]")
 """A word that is not what it will be: an expansion, a substitution, the place for a file of `find`."""
 FOREIGN: Final = _set(
     """
     bash sh dash zsh ksh python python3 perl ruby node php executable exec execfile eval runpy run_path dofile loadfile
+    system popen subprocess spawn
     """
 )
 """What a text in another language says where it starts an interpreter."""
@@ -108,10 +140,11 @@ CODE_NAMES: Final = re.compile(
     r"\.(?:[cm]?js|tsx?|jsx|pyw?|rb|pl|pm|php|lua|sh|bash|zsh|ksh|fish|awk|r|jl|tcl)$", re.IGNORECASE
 )
 """How files of code are called."""
-HERE: Final = re.compile(r"\$PWD\b|\$\{PWD\}|\$\(pwd\)")
+HERE: Final = re.compile(r"(?<![^\s=:])~\+(?=/)|\$PWD\b|\$\{PWD\}|\$\(pwd\)")
 """Where a script stands, in its own words."""
 _WRITTEN: Final = re.compile(r"(?:&|\d)?(?<!<)>>?(?![>(])[|&]?\s*[^\s;&|()<>]+")
-_EXPANSION: Final = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[@*#?!-]|\{[^{}]*\}")
+_EXPANSION: Final = re.compile(r"^~[-+\d][^/]*|\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$\w+|\$[@*#?!-]|\{[^{}]*\}")
+_MAKES: Final = re.compile(r"(?<!<)>>?\|?\s*[\"']?([^\s;&|()<>\"']+)")
 _FILE_URL: Final = re.compile(r"\bfile://(?:localhost(?=[/$]))?")
 _FUNCTION: Final = re.compile(r"\w\s*\(\s*\)|\bfunction\s")
 _VARIABLE: Final = re.compile(r"\$[\w{@*]")
@@ -143,6 +176,8 @@ class Handed:
     script: str = ""
     is_moved: bool = False
     """Whether the script has another input of its own from somewhere on."""
+    made: frozenset[str] | None = frozenset()
+    """The names of files that it makes itself. None: any name."""
     listed: tuple[str, ...] = ()
     """What it asks for the names of files, to use them elsewhere."""
     folders: dict[str, None] = field(default_factory=dict[str, None])
@@ -154,6 +189,7 @@ def handed(script: str, *, is_file: IsFile) -> Handed:
     found = Handed(
         script=script,
         is_moved=_MOVES_INPUT.search(script) is not None,
+        made=_made_by(script),
         listed=tuple(_LISTED.findall(script)),
     )
     # A variable that changes what programs run, such as BASH_ENV, names code itself.
@@ -161,6 +197,16 @@ def handed(script: str, *, is_file: IsFile) -> Handed:
     found.texts.update(dict.fromkeys(steering))
     _read_all(found, script, is_file)
     return found
+
+
+def _made_by(script: str) -> frozenset[str] | None:
+    names = set(map(os.path.basename, _MAKES.findall(script)))
+    for argv in commands_in(script)[0]:
+        name = program(argv)
+        if name in UNPACK:
+            return None
+        names.update(os.path.basename(word) for word in argv[1:] if name in MAKERS)
+    return frozenset(names)
 
 
 def words_of(text: str) -> list[str]:
@@ -190,6 +236,8 @@ class _Reader:
         name = program(argv)
         for word in argv[1:]:
             self._command_in(word)
+        if "/" in argv[0]:
+            self._written(argv[0])
         if MADE.search(argv[0]) or name in REDEFINE:
             self._made(argv[0])
         elif name == "eval":
@@ -206,12 +254,23 @@ class _Reader:
                 self._unsaid()
         elif name in FILES_BY or name in READ_BY_DEFAULT or name in RUN_FILES or name in READ_INPUT:
             self._runner(argv, name)
+        if name not in INTERPRETERS and indirect(argv):
+            # Whatever runs other programs: an interpreter among its words is given the words that follow.
+            starts = (at for at, word in enumerate(argv) if at and word in INTERPRETERS)
+            for at in islice(starts, 1):
+                self._interpreter(argv[at:], argv[at])
+
+    def _written(self, word: str) -> None:
+        """Code that the script writes itself is made of something: each word may be it."""
+        if self._found.made is None or os.path.basename(word.strip("\"'")) in self._found.made:
+            self._found.texts[self._found.script] = None
 
     def _command_in(self, word: str) -> None:
         """Some options take a command, after a name of their own: `--to-command='sh x'`, `core.pager=sh x`."""
         pieces = (word, *(word[found.end() :] for found in _IN_OPTIONS.finditer(word)))
         for piece in (each.strip("\"'") for each in pieces if " " in word):
-            if program(piece.split()[:1]) in INTERPRETERS and piece != self._statement:
+            first = piece.split()[:1]
+            if (first in (["."], ["source"]) or program(first) in INTERPRETERS) and piece != self._statement:
                 _read_all(self._found, piece, self._is_file)
                 return
 
@@ -225,14 +284,17 @@ class _Reader:
             if word.startswith(("-", "+")):
                 if code_flag(word, letters, name):
                     self._code(name, word, following)
-                    if following in RUN_MODULES:
-                        for each in argv[1:]:
+                    for each in argv[1:]:
+                        if following in RUN_MODULES or CODE_NAMES.search(each):
                             self._module(each)
                     return
                 if name in SHELLS and word.startswith("-") and not word.startswith("--") and "s" in word:
                     break
                 if self._joined(name, word, letters):
                     return
+                option, _, code = word.partition("=")
+                if code and code_flag(option, letters, name):
+                    self._found.foreign[code.strip("\"'")] = None
                 self._file_in(word)
                 is_value = word not in INTERPRETERS.get(name, ())
                 continue
@@ -247,6 +309,7 @@ class _Reader:
             self._found.names.update(dict.fromkeys(os.path.join(word, end) for end in IN_FOLDERS.get(name, ())))
             if name == "node":
                 self._found.names.update(dict.fromkeys(f"{word}{end}" for end in (".js", ".json", ".node")))
+            self._written(word)
             if self._is_file(word):
                 self._found.names[word] = None
                 if not is_value:
@@ -323,6 +386,8 @@ class _Reader:
             elif not word.startswith("-"):
                 if not is_given and _ONLY_MADE.fullmatch(word):
                     self._unsaid()
+                elif not is_given:
+                    self._found.foreign[word] = None
                 return
 
     def _runner(self, argv: tuple[str, ...], name: str) -> None:
@@ -332,7 +397,7 @@ class _Reader:
             values += argv[1:]
             for word in argv[1:]:
                 self._file_in(word)
-        if any(map(MADE.search, values)):
+        if any(value == "-" or MADE.search(value) for value in values):
             self._unsaid()
         if name in ("awk", "sed"):
             self._filter(argv[1:])

@@ -33,7 +33,7 @@ from pollux.runbooks.located import (
 from pollux.runbooks.templates import has_tags
 from pollux.tools.shell.environment import is_writable_by_others
 from pollux.tools.shell.judge import commands_in
-from pollux.tools.shell.launchers import program
+from pollux.tools.shell.launchers import indirect, program
 from pollux.tools.shell.programs import INTERPRETERS, SYSTEM_FOLDERS, WRAPPERS
 from pollux.tools.shell.steering import steers
 
@@ -53,6 +53,10 @@ _VALUE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _SETS_PATH: Final = re.compile(r"""(?<![\w$])PATH\+?=("[^"]*"|'[^']*'|[^\s;&|]*)""")
 _SETS_CDPATH: Final = re.compile(r"""(?<![\w$])CDPATH\+?=("[^"]*"|'[^']*'|[^\s;&|]*)""")
 _MOVES: Final = frozenset({"--chdir", "--working-directory", "--wd", "--wdns"})
+_BETWEEN: Final = re.compile(r"[:!@]")
+"""What may stand before a program in a word: `exec:./job`."""
+_LOADS: Final = re.compile(r"\b(?:from|import|require|require_relative|use|load|__import__|import_module)\b([^\n;]*)")
+_MODULES: Final = (".py", "/__init__.py", ".js", ".cjs", ".mjs", ".json", "/index.js", ".rb", ".pm", ".lua", ".php")
 _HOME: Final = re.compile(r"\$HOME\b|\$\{HOME\}")
 
 
@@ -186,13 +190,17 @@ class _Look:
         self._own = [place for place in places_of(env) if not _is_system(place)]
         self._open = opened
         self._known: dict[str, str] = {}
+        self._began: dict[str, frozenset[str]] = {}
+        """How the names of what is in a directory begin."""
 
     def command(self, argv: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         """The program, and the file of code that it is given."""
         yield from self.program(argv[0])
-        if argv[0] in (".", "source") or program(argv) in INTERPRETERS:
-            # Some take code as a word, in a language of their own.
-            yield from self.words(" ".join(argv[1:]))
+        if argv[0] in (".", "source") or program(argv) in INTERPRETERS or indirect(argv):
+            # Some take code as a word, in a language of their own, and many a program or a file of code.
+            text = " ".join(argv[1:])
+            yield from self.words(f"{text} {_BETWEEN.sub(' ', text)}")
+            yield from self._of_words(word for word in words_of(text) if CODE_NAMES.search(word))
 
     def _code(self, word: str) -> Programs:
         return tuple((word, self._described(path)) for path in self._paths(word))
@@ -222,6 +230,24 @@ class _Look:
         words = words_of(code)
         starts = not FOREIGN.isdisjoint(words)
         yield from self._of_words(word for word in words if starts or CODE_NAMES.search(word))
+        yield from self._of_modules(dict.fromkeys(word for text in _LOADS.findall(code) for word in words_of(text)))
+
+    def _of_modules(self, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """What such code loads by name, from where it works or where its words say."""
+        for name in names:
+            path = name if name.startswith(("./", "../")) else name.strip(".").replace("::", "/").replace(".", "/")
+            first = path.partition("/")[0]
+            for directory in self._directories:
+                if first not in (".", "..") and first not in self._beginnings(directory):
+                    continue
+                files = (f"{path}{end}" for end in _MODULES if os.path.isfile(os.path.join(directory, f"{path}{end}")))
+                opened = ((file, os.path.join(directory, file)) for file in files)
+                yield from ((file, self._described(at)) for file, at in opened if is_open(at, self._open))
+
+    def _beginnings(self, directory: str) -> frozenset[str]:
+        if directory not in self._began:
+            self._began[directory] = frozenset(each.partition(".")[0] for each in _names(directory))
+        return self._began[directory]
 
     def _of_variables(self) -> Iterator[tuple[str, str]]:
         """What the document has set for its programs may name code, such as BASH_ENV."""

@@ -38,6 +38,7 @@ from pollux.runbooks.http.shapes import (
     RunbookPage,
 )
 from pollux.runbooks.opening import folder_of
+from pollux.runbooks.runtime import Started
 from pollux.runbooks.shelf import SUFFIXES, Volume, digest_of
 from pollux.tools.threads import in_thread
 
@@ -99,8 +100,8 @@ def path_of(runtime: RunbookRuntime, path: str) -> str:
         return path
 
 
-def changed_meanwhile() -> HttpError:
-    return HttpError(409, CHANGED, "the document is not the one of this digest any more. Read it again, then decide")
+def changed_meanwhile(what: str = "the document is") -> HttpError:
+    return HttpError(409, CHANGED, f"{what} not the one of this digest any more. Read it again, then decide")
 
 
 def _page(runtime: RunbookRuntime, limit: int, before: str | None) -> RunbookPage:
@@ -164,6 +165,7 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
         runbook = found.read()
     except ValidationError as problem:
         error = str(problem)
+    programs = programs_at(runtime, found) if runbook else Started()
     return DocumentView(
         path=path,
         source=found.source,
@@ -177,7 +179,8 @@ def _view(runtime: RunbookRuntime, path: str, found: Volume) -> DocumentView:
         blocks=[_block(runtime, block) for block in runbook.blocks] if runbook else [],
         warnings=_notices(runbook) if runbook else [],
         error=error,
-        programs=_programs(runtime, found) if runbook else [],
+        programs=[ProgramView(word=word, file=file) for word, file in programs.shown],
+        programs_digest=programs.digest if runbook else "",
     )
 
 
@@ -186,10 +189,10 @@ def workspace_of(directory: Path) -> Path:
     return next((each for each in (directory, *directory.parents) if (each / PROJECT_FILE).is_file()), directory)
 
 
-def _programs(runtime: RunbookRuntime, found: Volume) -> list[ProgramView]:
+def programs_at(runtime: RunbookRuntime, found: Volume) -> Started:
+    """What it would start now. Raises ValidationError for a document that cannot be read."""
     directory = found.path.parent.resolve()
-    programs = runtime.runbooks.programs(found, directory=directory, workspace=workspace_of(directory))
-    return [ProgramView(word=word, file=file) for word, file in programs.shown]
+    return runtime.runbooks.programs(found, directory=directory, workspace=workspace_of(directory))
 
 
 def _notices(runbook: Runbook) -> list[NoticeView]:

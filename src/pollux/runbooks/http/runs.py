@@ -12,7 +12,7 @@ from pollux.core.ids import UserId
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import RunRow
 from pollux.engine.start import Start
-from pollux.runbooks.http.documents import changed_meanwhile, path_of, volume_at, workspace_of
+from pollux.runbooks.http.documents import changed_meanwhile, path_of, programs_at, volume_at, workspace_of
 from pollux.runbooks.http.runtime import RunbookRuntime
 from pollux.runbooks.http.shapes import (
     ResumeBody,
@@ -118,7 +118,9 @@ def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Open
     if body.trust:
         if body.digest is None:
             raise ValidationError("trust needs the digest of the document that you have read")
-        programs = runtime.runbooks.programs(document, directory=directory, workspace=workspace)
+        programs = programs_at(runtime, document)
+        if body.programs_digest not in (None, programs.digest):
+            raise changed_meanwhile("what the document starts is")
         runtime.runbooks.accept(document, programs, by=UserId(user))
     return opening_for(
         document,

@@ -44,6 +44,8 @@ class RunbookStartBody(Strict, kw_only=True, frozen=True):
     variables: dict[str, str] = {}
     digest: Digest | None = None
     """Of the document as the caller saw it. Another one is not run. Required with `trust`."""
+    programs_digest: Digest | None = None
+    """Of the programs as the caller saw them. With `trust`, others are not accepted."""
     trust: bool = False
     model: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     """For agent blocks that name none, in place of the settings' one. By its name alone, without an address."""
@@ -173,7 +175,9 @@ class DocumentView(Camel, kw_only=True, frozen=True):
     warnings: list[NoticeView]
     error: str
     programs: list[ProgramView] = []
-    """What its agents would start now: what `trust` accepts with the text."""
+    """What its agents and scripts would start now: what `trust` accepts with the text."""
+    programs_digest: str = ""
+    """Of all of these, also of those that the system brings along."""
 
 
 # What is given: runs.

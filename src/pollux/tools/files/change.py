@@ -35,9 +35,16 @@ def outcome(text: str | None, old: str, new: str) -> Literal["done", "not_done",
 
 def glance(old: str, new: str) -> str:
     """The change for the person who decides: lines that go, lines that come."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = _lines(old), _lines(new)
+    if before[-1:] == after[-1:] == [""] or (not before and after[-1:] == [""]):
+        before, after = before[:-1], after[:-1]
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
     return "\n".join([*_marked("- ", before[same:]), *_marked("+ ", after[same:])])
+
+
+def _lines(text: str) -> list[str]:
+    # Some programs end lines elsewhere, too. Where others do not, a change of that would be shown as none.
+    return text.split("\n") if text else []
 
 
 def _marked(mark: str, lines: list[str]) -> list[str]:

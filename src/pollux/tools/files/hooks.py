@@ -21,9 +21,11 @@ _DEEPEST: Final = 10
 """Of files that include one another, as git allows."""
 _LARGEST: Final = 8 << 20
 _KEY: Final = re.compile(
-    r'^[ \t]*(?:\[(?:[^]\n"]|"(?:\\.|[^"\\\n])*")*\][ \t]*)*(hookspath|path)[ \t]*=[ \t]*(.*)$',
+    r'^[ \t\r\ufeff]*(?:\[(?:[^]\n"]|"(?:\\.|[^"\\\n])*")*\][ \t\r]*)*(hookspath|path)[ \t\r]*='
+    r"((?:[^\\\n]|\\(?s:.))*)",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A value goes on behind a backslash at the end of its line. So may another one before it, which is not looked at."""
 _PIECE: Final = re.compile(r'"((?:\\.|[^"\\])*)"?|\\(.)|([;#].*)|([^"\\;#]+)', re.DOTALL)
 
 
@@ -72,7 +74,7 @@ def _persons() -> Iterator[str]:
 
 def _set_in(file: str, depth: int = 0) -> Iterator[str]:
     """What is set for hooks, and which files are included."""
-    for found in _KEY.finditer(_text(file).replace("\r\n", "\n").replace("\\\n", "")):
+    for found in _KEY.finditer(_text(file).replace("\r\n", "\n")):
         value = _value(found[2])
         if found[1].casefold() == "hookspath":
             yield value
@@ -87,7 +89,7 @@ def _set_in(file: str, depth: int = 0) -> Iterator[str]:
 def _value(written: str) -> str:
     """Without its quotes and what is a comment."""
     value = ""
-    for quoted, escaped, comment, plain in _PIECE.findall(written):
+    for quoted, escaped, comment, plain in _PIECE.findall(re.sub(r"(\\\\)|\\\n", r"\1", written)):
         if comment:
             break
         value += re.sub(r"\\(.)", r"\1", quoted) + escaped + plain

@@ -6,6 +6,7 @@
 // biome-ignore format: a table
 export const WORDS: readonly string[] = [
   "pay", "buy", "purchase", "delete", "erase", "destroy", "send", "submit order", "place order", "place your order",
+  "place my order", "wire money", "wire transfer", "wire funds",
   "place bid", "confirm order", "complete order", "order now", "confirm purchase", "complete purchase", "confirm payment",
   "complete payment", "complete checkout", "confirm and pay", "book now", "confirm booking", "reserve now", "subscribe",
   "unsubscribe", "donate", "transfer", "withdraw", "publish", "post now", "post comment", "post reply", "tweet",

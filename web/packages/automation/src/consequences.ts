@@ -4,7 +4,7 @@
  */
 
 import { ALONE, GENERIC, SIGNS, WORDS } from "./consequence-words";
-import { allIn, attributeOf, firstIn, isMatch, nearest, tagOf, textContentOf } from "./dom";
+import { allIn, attributeOf, firstIn, nearest, tagOf, textContentOf } from "./dom";
 import { parentOf } from "./frames";
 import { natives } from "./natives";
 
@@ -18,10 +18,19 @@ export interface Asked {
 }
 
 const MARK = "data-agent-asks";
-const PRESSED = new Set(["button", "link", "menuitem", ""]);
+const PRESSED = new Set(["button", "link", "menuitem", "img", ""]);
+const CHOSEN = new Set(
+  (
+    "checkbox combobox listbox menuitemcheckbox menuitemradio option radio searchbox slider spinbutton switch tab " +
+    "textbox treeitem"
+  ).split(" "),
+);
 /** What is filled in: a mark around it is for what sends it. */
 const FILLED = new Set(["textbox", "searchbox", "spinbutton"]);
-const TEXT = /^(text|search|email|tel|url|number|password|date|month|week|time|datetime-local)$/;
+/** By these a page's scripts do more with a link than follow it. */
+const CAUGHT = ["onclick", "data-confirm", "data-turbo-confirm"].concat(
+  ["post", "put", "patch", "delete"].flatMap((method) => [`hx-${method}`, `data-hx-${method}`]),
+);
 /** Words of a name; of a longer one only the first few say what a press does. */
 const MOST_WORDS = 8;
 const FIRST_WORDS = 3;
@@ -32,11 +41,12 @@ export function consequenceOf(element: Element, asked: Asked): Consequence | nul
   const own = attributeOf(element, MARK);
   if (own !== null) return own === "false" ? null : "press";
   const tag = tagOf(element);
-  const isField = (tag === "input" && TEXT.test((element as HTMLInputElement).type)) || tag === "textarea";
+  const isField = (tag === "input" && !isButtonInput(element)) || tag === "textarea";
   const role = asked.role(element);
+  const isChosen = CHOSEN.has(role) && !isButton(element, asked);
   const said = saidBy(element);
-  if (!isField && !PRESSED.has(role) && tag !== "button" && !isButtonInput(element))
-    return said && !FILLED.has(role) ? "press" : null;
+  if (isChosen && said && !FILLED.has(role)) return "press";
+  if (isChosen && !isField) return null;
   if (said === false) return null;
   if (isField)
     return tag === "input" && sendsWithConsequences(element as HTMLInputElement, asked) ? "enter" : null;
@@ -53,8 +63,11 @@ function saidBy(element: Element): boolean | null {
 }
 
 function hasConsequences(element: Element, asked: Asked): boolean {
-  const name = asked.name(element);
+  // An item of a list has no name of its own.
+  const name = asked.name(element) || textContentOf(element).slice(0, 200);
   if (asked.role(element) === "link" && leadsAway(element)) return isExactly(name);
+  // What else can be pressed, such as an item of a list, is often called by all that it holds.
+  if (!isButton(element, asked) && wordsOf(name).split(" ").length > FIRST_WORDS) return false;
   const wordless = wordsOf(name) === "";
   if (saysConsequence(name) || (wordless && isNamedSo(element))) return true;
   // A label for screen readers takes nothing back of what is written on it.
@@ -66,6 +79,7 @@ function hasConsequences(element: Element, asked: Asked): boolean {
 /** A link that opens another page does nothing else, unless the page's scripts say so. */
 function leadsAway(link: Element): boolean {
   const href = attributeOf(link, "href") ?? "";
+  if (CAUGHT.some((name) => attributeOf(link, name) !== null)) return false;
   const method = attributeOf(link, "data-method") ?? attributeOf(link, "data-turbo-method") ?? "get";
   return href !== "" && !/^(#|javascript:)/i.test(href) && method.toLowerCase() === "get";
 }
@@ -73,9 +87,13 @@ function leadsAway(link: Element): boolean {
 /** What carries a picture alone is known by what its authors call it. */
 function isNamedSo(element: Element): boolean {
   return ["id", "name", "class", "data-action", "data-testid"].some((name) => {
-    const words = (attributeOf(element, name) ?? "").replace(/([a-z])([A-Z])/g, "$1 $2");
-    return saysConsequence(words);
+    return isNameOf(attributeOf(element, name) ?? "");
   });
+}
+
+/** Whether a name in a page's code, such as `placeOrder`, says so. */
+export function isNameOf(name: string): boolean {
+  return saysConsequence(name.replace(/([a-z])([A-Z])/g, "$1 $2"));
 }
 
 function isInDialogOf(element: Element, asked: Asked): boolean {
@@ -86,7 +104,10 @@ function isInDialogOf(element: Element, asked: Asked): boolean {
 /** Whether it sends a form that says what for: by its title, its address, or because it holds a card. */
 function isSending(element: Element, asked: Asked): boolean {
   const { form, type } = element as HTMLInputElement;
-  if (!form || (type !== "submit" && type !== "image")) return false;
+  return form !== null && /^(submit|image)$/.test(type) && saysWhatFor(form, element, asked);
+}
+
+function saysWhatFor(form: HTMLFormElement, element: Element, asked: Asked): boolean {
   const method = firstIn(form, "input[name=_method]");
   if (method && /delete/i.test(attributeOf(method, "value") ?? "")) return true;
   const address = attributeOf(element, "formaction") ?? attributeOf(form, "action") ?? "";
@@ -111,16 +132,25 @@ function isTitled(holder: Element): boolean {
 
 /** Whether Enter in this field would press a button that has consequences. */
 function sendsWithConsequences(field: HTMLInputElement, asked: Asked): boolean {
-  const { form } = field;
-  if (!form) return false;
+  return field.form !== null && hasConsequencesAsForm(field.form, asked);
+}
+
+/** Whether to send this form has consequences: by its first button, or by itself where it has none. */
+export function hasConsequencesAsForm(form: HTMLFormElement, asked: Asked): boolean {
   const button = natives()
     .elementsOf(form)
     .find((each) => /^(submit|image)$/.test((each as HTMLButtonElement).type));
-  return button !== undefined && consequenceOf(button, asked) === "press";
+  return button ? consequenceOf(button, asked) === "press" : saysWhatFor(form, form, asked);
+}
+
+function isButton(element: Element, asked: Asked): boolean {
+  return PRESSED.has(asked.role(element)) || tagOf(element) === "button" || isButtonInput(element);
 }
 
 function isButtonInput(element: Element): boolean {
-  return tagOf(element) === "input" && isMatch(element, "[type=submit], [type=button], [type=image]");
+  return (
+    tagOf(element) === "input" && /^(submit|button|reset|image)$/.test((element as HTMLInputElement).type)
+  );
 }
 
 const known = new Map<string, boolean>();
@@ -146,12 +176,15 @@ function isExactly(name: string): boolean {
 
 /** Small letters without accents, a space between two words. */
 function wordsOf(text: string): string {
-  return text
-    .toLowerCase()
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .replace(/[^\p{L}\p{N}]+/gu, " ")
-    .trim();
+  return (
+    text
+      .toLowerCase()
+      .normalize("NFKD")
+      // Nor with what only says where a word may be parted.
+      .replace(/[\p{M}\p{Cf}]/gu, "")
+      .replace(/[^\p{L}\p{N}]+/gu, " ")
+      .trim()
+  );
 }
 
 const SPOKEN = new RegExp(`(?:^| )(?:${WORDS.map(wordsOf).join("|")})(?= |$)`, "u");

@@ -5,10 +5,9 @@
 
 import { isConnected, isInEditable, isMatch, ownerOf, tagOf } from "./dom";
 import type { JayAutomation, JayInteraction, JayItem } from "./jay";
-import { interactionsOf } from "./jay";
+import { interactionsOf, marksOf } from "./jay";
 import { Look } from "./look";
 import { natives } from "./natives";
-import { isPrivate } from "./private";
 import type { PageTool } from "./tools";
 import type { Json, Outcome } from "./types";
 import { isDisabled } from "./visible";
@@ -139,7 +138,7 @@ function semanticTool(
     definition: {
       name,
       description: (given.description || `${WORDS[verb]} ${given.refName}`).slice(0, 500),
-      inputSchema: schemaOf(items, verb),
+      inputSchema: schemaOf(items, given.refName, verb),
       category: "page-automation",
     },
     execute: async (args, signal) => {
@@ -157,11 +156,11 @@ function semanticTool(
 
 const WORDS: { readonly [verb in Verb]: string } = { click: "Click on", fill: "Fill in", toggle: "Switch" };
 
-function schemaOf(items: readonly JayItem[], verb: Verb): { readonly [name: string]: Json } {
+function schemaOf(items: readonly JayItem[], refName: string, verb: Verb): { readonly [name: string]: Json } {
   const properties: { [name: string]: Json } = {};
   const required: string[] = [];
   // Of a private one the server must learn what it is: it asks the visitor first.
-  if (items.length > 1 || items.some(({ element }) => element && mayBeAsked(element))) {
+  if (items.length > 1 || items.some((item) => mayBeAsked(item, refName))) {
     const choices = [...new Set(items.map(({ coordinate }) => coordinate.join("/")))];
     const isShort = choices.length <= MOST_CHOICES;
     const description = isShort ? "Which one" : `Which one, such as ${choices.slice(0, 5).join(", ")}`;
@@ -177,8 +176,9 @@ function schemaOf(items: readonly JayItem[], verb: Verb): { readonly [name: stri
 }
 
 /** Whether the server may have to ask the visitor about it. */
-function mayBeAsked(element: Element): boolean {
-  return isPrivate(element) || new Look(ownerOf(element)).consequence(element) !== null;
+function mayBeAsked(item: JayItem, refName: string): boolean {
+  const look = new Look(item.element ? ownerOf(item.element) : document);
+  return Object.keys(marksOf(item, refName, look)).length > 0;
 }
 
 /** The item that is meant, or why none is. */

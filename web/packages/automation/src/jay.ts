@@ -1,6 +1,7 @@
 /** A page that tells of itself: Jay's automation (`window.__jay.automation`), what it shows and what can be done there. */
 
-import { isConnected, windowOf } from "./dom";
+import { hasConsequencesAsForm, isNameOf } from "./consequences";
+import { isConnected, tagOf, windowOf } from "./dom";
 import { asJson, withoutSecrets } from "./json";
 import type { Look } from "./look";
 import { isPrivate } from "./private";
@@ -68,12 +69,10 @@ export function toldBy(
   const interactions = interactionsOf(jay).map(({ refName, description, items }) => ({
     refName,
     ...(description ? { description: String(description) } : {}),
-    items: items.map(({ coordinate, element, events }) => ({
-      coordinate: [...coordinate],
-      events: [...(events ?? [])],
-      // The server asks before it lets such a one be filled in.
-      ...(element && isPrivate(element) ? { private: true } : {}),
-      ...marksOf(element, look),
+    items: items.map((item) => ({
+      coordinate: [...item.coordinate],
+      events: [...(item.events ?? [])],
+      ...marksOf(item, refName, look),
     })),
   }));
   return {
@@ -82,13 +81,31 @@ export function toldBy(
   };
 }
 
-/** What the server must know to ask about it. */
-function marksOf(element: Element | null | undefined, look: Look): { name?: string; consequential?: true } {
-  if (!element || !isConnected(element)) return {};
-  const isConsequential = look.consequence(element) === "press";
+interface Marks {
+  readonly private?: true;
+  readonly name?: string;
+  readonly consequential?: true;
+}
+
+/** What the server must know to ask about it: it is filled in, or pressed. */
+export function marksOf({ element, coordinate, events }: JayItem, refName: string, look: Look): Marks {
+  if (!element || !isConnected(element)) {
+    // What cannot be seen is known by what the page's code calls it.
+    const isFilled = events?.some((event) => event === "input" || event === "change");
+    const name = [refName, coordinate.at(-1) ?? ""].find(isNameOf);
+    return name && !isFilled ? { name: cut(name, 60), consequential: true } : {};
+  }
+  const isConsequential =
+    tagOf(element) === "form"
+      ? hasConsequencesAsForm(element as HTMLFormElement, look)
+      : look.consequence(element) === "press";
   if (!isConsequential && !isPrivate(element)) return {};
   const name = cut(look.withoutSecrets(look.name(element)), 60);
-  return { ...(name && { name }), ...(isConsequential && { consequential: true }) };
+  return {
+    ...(isPrivate(element) && { private: true }),
+    ...(name && { name }),
+    ...(isConsequential && { consequential: true }),
+  };
 }
 
 function stateOf(jay: JayAutomation): ReturnType<JayAutomation["getPageState"]> {

@@ -198,6 +198,8 @@ export class Refs {
   /** Do something while the page stands still: what was looked at once is not looked at again. */
   during<T>(look: Look, act: () => T): T {
     const before = this.#pass;
+    // A frame counts too, and so did the page that the visitor came back from.
+    this.#last = Math.max(this.#last, lastOfTab());
     this.#pass = { look, coordinates: new Coordinates(look) };
     try {
       return act();

@@ -2,7 +2,7 @@
 
 import type { PendingCall } from "@pollux/protocol";
 import type { Did, Owing } from "./kept";
-import { LATE, LOST, OVERDUE } from "./trouble";
+import { ANOTHER, LATE, LOST, OVERDUE } from "./trouble";
 import type { PagePort } from "./types";
 
 /** How many seconds the server waits for a result, where it does not say. */
@@ -23,10 +23,12 @@ export function dueOf(call: PendingCall, owing: Owing, now: number): Due {
   return now >= deadlineOf(call, owing) ? "late" : "due";
 }
 
-/** What to say of a call that is not executed: nobody can tell any more, or nobody waits. */
-export function unexecuted(call: PendingCall, why: "lost" | "late"): Did {
-  return { callId: call.id, result: why === "lost" ? LOST : LATE, isError: true };
+/** What to say of a call that is not executed: nobody can tell any more, nobody waits, or it became another one. */
+export function unexecuted(call: PendingCall, why: keyof typeof WHY): Did {
+  return { callId: call.id, result: WHY[why], isError: true };
 }
+
+const WHY = { lost: LOST, late: LATE, another: ANOTHER } as const;
 
 /** Execute a call, for as long as the server waits for it. Rejects only where `signal` ends it. */
 export async function execute(

@@ -111,6 +111,7 @@ class Talk implements Conversation {
     const question = this.state.approvals.find(({ id }) => id === approvalId);
     if (!question) return;
     this.rounds.answering.add(approvalId);
+    if (decision !== "reject") this.rounds.agree(question);
     this.showQuestions();
     transcript.goOn();
     try {

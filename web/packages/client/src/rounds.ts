@@ -39,6 +39,8 @@ export class Rounds {
   readonly answered = new Set<string>();
   /** Questions whose answer is on its way. They stand, but are not asked any more. */
   readonly answering = new Set<string>();
+  /** What the page called the control of a question when the visitor said yes, by what would be done. */
+  private readonly agreed = new Map<string, string>();
   /** Told when the server says which run it is. */
   onRun = () => {};
 
@@ -102,6 +104,22 @@ export class Rounds {
   /** The questions that a person is asked. */
   shown(approvals: readonly Question[]): readonly Question[] {
     return approvals.filter(({ id }) => !this.answering.has(id));
+  }
+
+  /** The visitor says yes to this, as it is on the page now: what they saw, and no other. */
+  agree({ tool, args, onPage }: Question): void {
+    if (onPage) this.agreed.set(written([tool, args]), this.subject(tool, args));
+  }
+
+  private subject(name: string, args: PendingCall["args"]): string {
+    return this.parts.page.subject?.({ id: "", name, args, expiresIn: 0, category: "page-automation" }) ?? "";
+  }
+
+  private isAnother({ name, args }: PendingCall): boolean {
+    const deed = written([name, args]);
+    const agreed = this.agreed.get(deed);
+    this.agreed.delete(deed);
+    return agreed !== undefined && agreed !== this.subject(name, args);
   }
 
   private async ask(step: Asking, signal: AbortSignal): Promise<void> {
@@ -181,7 +199,8 @@ export class Rounds {
       signal.throwIfAborted();
       const due = dueOf(call, owing, now());
       if (due === "lost" || due === "late") this.note(unexecuted(call, due));
-      if (due === "due") {
+      if (due === "due" && this.isAnother(call)) this.note(unexecuted(call, "another"));
+      else if (due === "due") {
         // Before it is done: after a reload we know that it may have happened.
         this.note({ callId: call.id });
         transcript.act(call, page.subject?.(call));

@@ -52,6 +52,8 @@ export const CHANGED = "That question does not stand any more.";
 export const LOST =
   "The page was left while this was being done. It may have happened. It was not done again: look at the page first.";
 export const LATE = "Not done: the page did not get to it in time.";
+export const ANOTHER =
+  "Not done: the page calls this something else than when the visitor was asked about it. Look at the page again.";
 export const OVERDUE = "The page took too long. It may have happened: look at the page first.";
 
 /** What to show for it. */

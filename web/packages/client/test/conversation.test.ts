@@ -36,6 +36,40 @@ test("a page that throws is told to the model as a failed call", async () => {
   expect(talk.state.activity.map(({ status }) => status)).toEqual(["failed", "done"]);
 });
 
+function asksFor(ref: string) {
+  const question = { id: "q_1", tool: "click", args: { ref }, onPage: true, subjects: [], scopes: [] };
+  const told = {
+    reason: "",
+    preview: "",
+    argsHash: "h",
+    expiresAt: "2999-01-01T00:00:00.000Z",
+    expiresIn: 300,
+  };
+  const approvals = [{ ...question, ...told }];
+  return { type: "approval-required", calls: [], approvals, history: [], runId: "run_1" };
+}
+
+test.each([
+  ["Pay 24", "Pay 24", 1],
+  ["Pay 24", "Pay 500", 0],
+  [undefined, "Pay 500", 0],
+  [undefined, undefined, 1],
+])("what was agreed to as %s and is %s is done %i times", async (before, after, times) => {
+  const server = fakeServer(asksFor("e4"), wants(callFor("act_1", { ref: "e4" })), says("Done."));
+  let name = before;
+  const execute = vi.fn(async () => ({ result: "done" }));
+  const state = () => null;
+  const talk = talkWith(server, { page: { ...quiet, state, execute, subject: () => name } });
+  await talk.send("pay");
+  const answering = talk.resolve("q_1", "approve_once");
+  // Whatever else was done meanwhile.
+  name = after;
+  await answering;
+  expect(execute).toHaveBeenCalledTimes(times);
+  const [results] = submitted(server).slice(-1) as { isError?: boolean }[][];
+  expect(results?.[0]?.isError ?? false).toBe(times === 0);
+});
+
 test("a page that cannot tell what it shows can still be talked about", async () => {
   const server = fakeServer(says("Hello."));
   const fail = () => {

@@ -35,6 +35,7 @@ function document(form: "atrb" | "json", source: string, blocks: BlockView[]): D
       id: "i",
       name: "n",
       programs: [],
+      programsDigest: "",
     },
     ...{ version: 1, blocks, warnings: [], error: "" },
   };

@@ -1455,6 +1455,7 @@ export interface DocumentView {
   warnings: NoticeView[];
   error: string;
   programs: ProgramView[];
+  programsDigest: string;
 }
 /**
  * What is odd about a document. With a hazard in it, it is not run.
@@ -1847,6 +1848,7 @@ export interface RunbookStartBody {
     [k: string]: unknown;
   };
   digest?: string | null;
+  programsDigest?: string | null;
   trust?: boolean;
   model?: string | null;
 }

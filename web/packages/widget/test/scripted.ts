@@ -58,7 +58,11 @@ class Scripted implements Conversation {
 
 const conversation = new Scripted();
 Object.assign(globalThis, { conversation });
-define(() => ({ conversation, locate: (ref) => document.getElementById(ref) }));
+const control = () => {
+  const element = document.querySelector("[data-control]");
+  return element && { name: element.textContent ?? "", element };
+};
+define(() => ({ conversation, control, locate: (ref) => document.getElementById(ref) }));
 if (!document.querySelector("pollux-chat")) {
   const chat = document.createElement("pollux-chat");
   Object.assign(

@@ -144,7 +144,7 @@ function mustBeAskedAbout(field: Element, known: Known | null): void {
 
 /** The same of what has consequences: the button around a picture, or the form that Enter would send. */
 function mustBeAskedToPress(element: Element, known: Known | null, key = "click"): void {
-  if (known?.consequence) return;
+  if (known?.consequence === "press" || (known?.consequence && key !== "click")) return;
   const look = new Look(ownerOf(element));
   for (let at: Element | null = element; at; at = parentOf(at)) {
     const consequence = look.isControl(at) ? look.consequence(at) : null;

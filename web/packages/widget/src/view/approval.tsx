@@ -23,7 +23,7 @@ interface Props {
   readonly question: Question;
   readonly strings: Strings;
   /** What the page calls the control that it is about, where it is about one. */
-  readonly control: string;
+  readonly nameOf: (question: Question) => string;
   /** Settles when the answer is taken, or could not be. */
   readonly onAnswer: (question: Question, decision: Decision) => Promise<void>;
   /** Show it above what covers it. */
@@ -37,12 +37,15 @@ interface State {
   readonly isTooSoon: boolean;
   readonly isAnswered: boolean;
   readonly left: number;
+  /** The name that is shown. */
+  readonly control: string;
 }
 
 export class Approval extends Component<Props, State> {
   override state: State = {
     ...{ isArmed: false, isCovered: false, isTooSoon: false, isAnswered: false },
     left: timeLeft(this.props.question),
+    control: controlOf(this.props),
   };
   readonly #card = createRef<HTMLDivElement>();
   readonly #approve = new Press(
@@ -66,7 +69,10 @@ export class Approval extends Component<Props, State> {
       const texts = [...card.querySelectorAll(".about, .preview, .arguments > .scroll, .reason")];
       this.#watch = new Watch(button, texts, this.#sees);
     }
-    this.#clock = window.setInterval(() => this.setState({ left: timeLeft(this.props.question) }), 1000);
+    this.#clock = window.setInterval(() => {
+      this.setState({ left: timeLeft(this.props.question) });
+      this.#isAsShown();
+    }, 1000);
   }
 
   override componentWillUnmount(): void {
@@ -75,8 +81,8 @@ export class Approval extends Component<Props, State> {
     clearInterval(this.#clock);
   }
 
-  override render({ question, strings, control }: Props, state: State): VNode {
-    const { isArmed, isCovered, isTooSoon, isAnswered, left } = state;
+  override render({ question, strings }: Props, state: State): VNode {
+    const { isArmed, isCovered, isTooSoon, isAnswered, left, control } = state;
     const isOver = isAnswered || left <= 0;
     const args = argumentsOf(question);
     const isReady = !isOver && isArmed && args !== null;
@@ -151,6 +157,7 @@ export class Approval extends Component<Props, State> {
 
   #pressed({ at }: Pressed): void {
     if (!this.state.isArmed || at - this.#openAt < ARMING_MS || !argumentsOf(this.props.question)) return;
+    if (!this.#isAsShown()) return;
     if (this.#watch?.isClear()) return void this.#answer("approve_once");
     // Half of it is out of view.
     this.#card.current?.querySelector(".approve")?.scrollIntoView({ block: "nearest" });
@@ -165,6 +172,17 @@ export class Approval extends Component<Props, State> {
     this.setState({ isCovered });
     if (isCovered && this.#raises++ < MOST_RAISES) this.props.onRaise(false);
   };
+
+  /** Whether the page still calls it so. Another name is another question: it has to be read. */
+  #isAsShown(): boolean {
+    const control = controlOf(this.props);
+    if (control === this.state.control) return true;
+    const isOpen = this.#openAt !== NEVER;
+    this.#disarm();
+    if (isOpen) this.#arm();
+    this.setState({ control });
+    return false;
+  }
 
   #raise = (): void => {
     this.props.onRaise(true);
@@ -251,6 +269,10 @@ const REFERENCES = new Set(["ref", "coordinate", "refName"]);
 
 function withoutReferences(args: { [name: string]: Json }): { [name: string]: Json } {
   return Object.fromEntries(Object.entries(args).filter(([name]) => !REFERENCES.has(name)));
+}
+
+function controlOf({ question, nameOf }: Props): string {
+  return question.onPage ? nameOf(question) : "";
 }
 
 /** Milliseconds. A question that does not say when it ends has ended. */

@@ -73,7 +73,7 @@ function Panel(props: ChatProps): VNode {
               key={question.id}
               question={question}
               strings={strings}
-              control={question.onPage ? props.nameOf(question) : ""}
+              nameOf={props.nameOf}
               onAnswer={props.onAnswer}
               onRaise={props.onRaise}
             />

@@ -35,11 +35,12 @@ export function Begin({ document, onClose, onChanged }: Props): VNode {
   const sent = useRef({ text: "", key: "" });
   const deed = useDeed();
   // Another text is another question.
-  useEffect(() => setIsTrusted(false), [document.digest]);
+  useEffect(() => setIsTrusted(false), [document.digest, document.programsDigest]);
   const begin = () => {
     const variables = Object.fromEntries(Object.entries(values).filter(([, value]) => value));
     const body: RunbookStartBody = {
-      ...{ path: document.path, digest: document.digest, trust: isTrusted, variables },
+      ...{ path: document.path, digest: document.digest, programsDigest: document.programsDigest },
+      ...{ trust: isTrusted, variables },
       ...(model.trim() && { model: model.trim() }),
     };
     const text = JSON.stringify(body);
