@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Table = Mapping[str, Any]
 FileTier = Literal["user", "workspace"]
 
-WHOLE: Final = ("model_calls", "tokens", "compress_at")
-BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds")
+WHOLE: Final = ("model_calls", "tokens", "compress_at", "answer_bytes")
+BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds", "answer_bytes")
 MOST: Final = 1_000_000_000
 """Of any limit. Some thirty years in seconds: every deadline must still be a date."""
 

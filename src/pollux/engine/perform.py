@@ -343,6 +343,7 @@ def request_for(
         max_output_tokens=_cap(run, profile),
         extra=profile.extra,
         stream=stream,
+        answer_bytes=run.limits.answer_bytes,
     )
 
 

@@ -13,7 +13,7 @@ from pollux.bootstrap import memory_store
 from pollux.core.errors import ValidationError
 from pollux.core.ids import is_thread_id
 from pollux.core.prices import Price
-from pollux.core.profile import Limits
+from pollux.core.profile import WHOLE, Limits
 from pollux.core.redact import Secret
 from pollux.engine.ports import Clock, Store
 from pollux.sdk.approvals import OnApproval
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pollux.tools.skills import SkillDir
 
 KEPT_LENGTH: Final = 80
-WHOLE: Final = ("model_calls", "tokens")
 BOUNDLESS: Final = ("tokens", "seconds")
 
 T = TypeVar("T")

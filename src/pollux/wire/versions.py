@@ -59,6 +59,9 @@ SINCE: Mapping[str, int] = {
     "Approval.scopes=document": 1,
     "Approval.scopes=always": 1,
     "Resolution.scope=document": 1,
+    # Older code takes in more of an answer, and does not say of another one's that it was cut.
+    "Message.cut": 1,
+    "Limits.answer_bytes": 1,
 }
 """What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
 version that code must have to meet it. A field counts where it is not at its default. What older code may pass over
