@@ -186,7 +186,7 @@ def test_the_tools_that_profiles_name_are_known_before_any_is_loaded(config: Pat
         ("priority = 1001", "priority of {place} must be a whole number from -1000 to 1000"),
         ("priority = true", "priority of {place} must be a whole number from -1000 to 1000"),
         ("limits = 7", "limits of {place} must be a table, found a number"),
-        ("limits = { calls = 1 }", "limits of {place} holds 'calls', which means nothing there. Known: answer_bytes, approval"),
+        ("limits = { calls = 1 }", "limits of {place} holds 'calls', which means nothing there. Known: answer_bytes"),
         ("limits = { model_calls = 2.5 }", "model_calls of limits of {place} must be a whole number above 0"),
         ("limits = { tokens = inf }", "tokens of limits of {place} must be a whole number above 0"),
         ("limits = { seconds = inf }", "seconds of limits of {place} must be a number above 0 and at most 1000"),
