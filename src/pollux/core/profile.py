@@ -16,7 +16,7 @@ OnReject = Literal["answer", "fail"]
 Thinking = Literal["off", "default", "shown"]
 
 
-WHOLE = frozenset({"model_calls", "tokens", "compress_at", "answer_bytes"})
+WHOLE = frozenset({"model_calls", "tokens", "compress_at", "answer_bytes", "tries"})
 """The limits that have no fraction."""
 
 
@@ -33,6 +33,14 @@ class Limits:
     """Tokens in the conversation beyond which it is summarised before the next call."""
     answer_bytes: int = 4 * 1024 * 1024
     """Text and thoughts of one answer of the model, in UTF-8. The rest of a longer one is not read."""
+    answer_seconds: float = 600
+    """How long one answer may take, from the call to its end."""
+    idle_seconds: float = 60
+    """How long nothing of an answer may arrive before the call has failed."""
+    tries: int = 4
+    """How often the model is called for one answer, where calls fail in passing before its first word."""
+    retry_seconds: float = 30
+    """How long after the first of these calls the last may begin."""
 
 
 @frozen

@@ -104,8 +104,10 @@ async def _ask(run: Run, provider: Provider, messages: list[Message]) -> tuple[s
         model=run.model,
         turns=Turns(messages),
         tool_mode="none",
-        answer_bytes=run.limits.answer_bytes,
         stream=False,
+        idle_seconds=run.limits.idle_seconds,
+        total_seconds=run.limits.answer_seconds,
+        answer_bytes=run.limits.answer_bytes,
     )
     done: Done | None = None
     # Read to the very end: a generator left half way would have to be closed by a task of its own.

@@ -590,6 +590,10 @@ export interface Limits {
   page_seconds: number;
   compress_at: number | null;
   answer_bytes: number;
+  answer_seconds: number;
+  idle_seconds: number;
+  tries: number;
+  retry_seconds: number;
 }
 /**
  * The action of another run that this run answers.
