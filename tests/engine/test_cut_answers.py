@@ -11,7 +11,7 @@ import pytest
 from tests.engine.builders import FakeTool, Lab, answer, journal, watched
 
 from pollux.core.events import ModelReplied
-from pollux.core.messages import Message, Text
+from pollux.core.messages import JSON, Message, Text
 from pollux.core.profile import Limits
 from pollux.core.run import Run
 from pollux.engine.engine import Engine
@@ -135,7 +135,7 @@ async def test_thoughts_count_and_thoughts_alone_are_no_answer(lab: Lab):
 
 
 async def test_nothing_runs_from_an_answer_that_was_cut(lab: Lab):
-    call = {"functionCall": {"name": "look", "args": {}}}
+    call: dict[str, JSON] = {"functionCall": {"name": "look", "args": {}}}
     look = FakeTool()
     service = Endless(first=_event(call))
     engine = await lab.engine(provider=GeminiProvider("k", "http://gemini.test", service), tools=[look])

@@ -1,12 +1,13 @@
 """An answer that is not whole is completed, and says so: in the answer, in the stream's result, and in the thread."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from tests.http.site import site
 
 from pollux.core.messages import Message, Text
-from pollux.engine.model import Done
+from pollux.engine.model import Done, ModelEvent, ModelRequest
 from pollux.providers.scripted import ScriptedProvider
 from pollux.testing import chunks, reply
 from pollux.testing import scripted as model
@@ -22,7 +23,7 @@ def marks(run: dict[str, Any]) -> dict[str, Any]:
 class Cut(ScriptedProvider):
     """A model whose answer was longer than it may be."""
 
-    async def stream(self, request: Any) -> Any:
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
         yield Done("length", Message("assistant", (Text("Much"),), cut=True))
 
 

@@ -88,7 +88,7 @@ def profile(model: str, limits: Limits) -> Profile:
     )
 
 
-def internal_agent(host: Host, model: str, limits: Limits) -> Tool:
+def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
     """The tool that starts the child. `model` is the person's own: an address in its name may get their key."""
 
     async def run(context: ToolContext, args: Args) -> None:
