@@ -1,6 +1,7 @@
 """An answer that is too long: so much of it is kept, marked, and the model told. Nothing more is read or held."""
 
 import asyncio
+import gc
 import json
 import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -156,6 +157,24 @@ async def test_ten_answers_of_twenty_megabytes_hold_little_more_than_their_limit
     assert [len(run.text) for run in runs] == [limit] * 10
     # The text as it is shown, as it is written, and as it is answered.
     assert peak < 10 * limit * 5
+
+
+async def test_what_was_said_at_great_length_is_not_remembered_when_the_run_has_ended(lab: Lab):
+    service = Endless()
+    engine = await lab.engine(provider=GeminiProvider("k", "http://gemini.test", service))
+    await _asked(engine, 10)
+    tracemalloc.start()
+    try:
+        threads = [(await _asked(engine, 2 * MIB)).thread_id for _ in range(8)]
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The last run alone is still at hand, as it was shown and as it was written.
+    assert kept < 3 * 2 * MIB
+    # And the thread goes on all the same.
+    await answer(engine, "and now?", live=True, thread_id=threads[0], limits=Limits(answer_bytes=10))
+    assert len(json.loads(service.bodies[-1])["contents"][1]["parts"][0]["text"]) == 2 * MIB
 
 
 async def _asked(engine: Engine, limit: int) -> Run:
