@@ -24,6 +24,7 @@ from pollux.config import (
 from pollux.config.files import parse_env
 from pollux.config.reference import settings_page
 from pollux.config.rights import parse_rights
+from pollux.core.profile import Limits
 from pollux.core.redact import Secret
 
 REPOSITORY = Path(__file__).parent.parent
@@ -94,6 +95,12 @@ def test_with_nothing_set_every_setting_has_its_documented_default(cwd: Path):
     assert settings.tokens == ()
     assert settings.model is settings.gemini_api_key is settings.seal_key is settings.oidc_issuer is None
     assert settings.workspace == cwd
+
+
+def test_the_limits_of_an_answer_are_settings_and_default_to_those_of_every_run(cwd: Path):
+    assert Limits(**read(cwd).answers) == Limits()
+    write_config(cwd, "[models]\ntries = 2\nretry_seconds = 300\nidle_seconds = 20\n")
+    assert Limits(**read(cwd).answers) == Limits(tries=2, retry_seconds=300, idle_seconds=20)
 
 
 def test_the_xdg_places_are_honoured_and_relative_ones_ignored(cwd: Path):
@@ -373,6 +380,11 @@ def test_junk_in_the_environment_is_refused_with_what_was_expected(cwd: Path, va
         ("[serve]\nport = 65536", "must be a port from 0 to 65535"),
         ("[serve]\nport = true", "must be a port"),
         ("[serve]\nport = -1", "must be a port"),
+        ("[models]\ntries = 0", "models.tries in {path} must be a whole number above 0"),
+        ("[models]\ntries = 2.5", "models.tries in {path} must be a whole number above 0"),
+        ("[models]\nidle_seconds = -1", "models.idle_seconds in {path} must be a whole number above 0"),
+        ("[models]\nanswer_bytes = '4 MiB'", "models.answer_bytes in {path} must be a whole number above 0"),
+        ("[models]\nretries = 3", "Did you mean 'models.tries'?"),
     ],
 )
 def test_junk_in_the_config_file_is_refused_with_its_place(cwd: Path, text: str, said: str):

@@ -92,6 +92,15 @@ def plain_plugin(place: Path, *, python: str = "", names: tuple[str, ...]) -> No
     (place / "plain/plugin.yaml").write_text("\n".join(lines))
 
 
+async def test_a_server_s_profiles_have_the_configured_limits_of_an_answer(place: Path):
+    async with run_emulator(port=0) as emulator, serving(place, "[models]\ntries = 1\n", emulator.url) as service:
+        for profile in ("default", "page"):
+            start = Start("hi", user=ADA.user, profile=profile, model="gemini-3.8-flash--503")
+            run = await service.engine.wait_settled((await service.engine.start(start)).id, seconds=HANG_SECONDS)
+            assert (run.limits.tries, run.status) == (1, "failed")
+        assert sum(each.method == "POST" for each in emulator.requests) == 2
+
+
 # What the file says
 
 

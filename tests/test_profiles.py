@@ -134,6 +134,24 @@ def test_limits_are_the_caller_s_then_the_profile_s_and_never_above_the_file_s(c
     assert found["large"].limits == Limits(model_calls=5, tokens=500)
 
 
+def test_the_limits_of_one_answer_are_a_profile_s_too_and_never_above_the_file_s(config: Path):
+    text = "[limits]\ntries = 3\n[profiles.patient]\nlimits = { tries = 9, retry_seconds = 0.5, answer_bytes = 100 }\n"
+    found = profiles(config, text, defaults=Limits(tries=2, idle_seconds=9))
+    assert found["default"].limits == Limits(tries=2, idle_seconds=9)
+    assert found["patient"].limits == Limits(tries=3, idle_seconds=9, retry_seconds=0.5, answer_bytes=100)
+
+
+@pytest.mark.parametrize(
+    "limit", ["tries = 1.5", "tries = 0", "answer_bytes = 0.5", "idle_seconds = -1", "tries = '2'"]
+)
+def test_a_limit_of_an_answer_that_is_none_is_refused_with_its_place(config: Path, limit: str):
+    name = limit.partition(" ")[0]
+    with pytest.raises(
+        ConfigError, match=rf"{name} of limits of \[profiles.x\] in .* must be a (whole )?number above 0"
+    ):
+        profiles(config, f"[profiles.x]\nlimits = {{ {limit} }}\n")
+
+
 def test_the_rules_of_a_profile_speak_in_that_profile_alone(config: Path):
     found = profiles(config, FULL)["support"]
     spec = ToolSpec("demo_mail", "Send.", {}, side_effect=True)
@@ -186,7 +204,7 @@ def test_the_tools_that_profiles_name_are_known_before_any_is_loaded(config: Pat
         ("priority = 1001", "priority of {place} must be a whole number from -1000 to 1000"),
         ("priority = true", "priority of {place} must be a whole number from -1000 to 1000"),
         ("limits = 7", "limits of {place} must be a table, found a number"),
-        ("limits = { calls = 1 }", "limits of {place} holds 'calls', which means nothing there. Known: approval"),
+        ("limits = { calls = 1 }", "limits of {place} holds 'calls', which means nothing there. Known: answer_bytes"),
         ("limits = { model_calls = 2.5 }", "model_calls of limits of {place} must be a whole number above 0"),
         ("limits = { tokens = inf }", "tokens of limits of {place} must be a whole number above 0"),
         ("limits = { seconds = inf }", "seconds of limits of {place} must be a number above 0 and at most 1000"),

@@ -129,7 +129,7 @@ async def running_service(
         registered = registered_tools(project.rights.tools, wanted=tools_named(project.rights), own=own)
         profiles = _profiles(
             project.rights,
-            model=settings.model or DEFAULT_MODEL,
+            settings,
             # An installed package offers nothing by being there: its tools are had by those who name them.
             tools=(*tools, *project.rights.tools),
             known=tuple(registered),
@@ -216,7 +216,7 @@ def _tell_missing(plugins: Iterable[Plugin], registry: ActionRegistry) -> None:
 
 
 def _profiles(
-    rights: Rights, *, model: str, tools: Collection[str], known: Collection[str], actions: Collection[str]
+    rights: Rights, settings: Settings, *, tools: Collection[str], known: Collection[str], actions: Collection[str]
 ) -> dict[str, Profile]:
     """Every profile by name, `default` and `page` among them. Raises ConfigError."""
     written = {PAGE: WrittenProfile("", {}), **rights.profiles}
@@ -228,12 +228,13 @@ def _profiles(
     for_pages = {name: profile for name, profile in written.items() if name in named - {DEFAULT}}
     others = {name: profile for name, profile in written.items() if name not in for_pages}
     every = (*tools, *known, *actions)
-    found = profiles_of(replace(rights, profiles=for_pages), model=model, defaults=PAGE_LIMITS, tools=(), known=every)
+    model, limits = settings.model or DEFAULT_MODEL, replace(PAGE_LIMITS, **settings.answers)
+    found = profiles_of(replace(rights, profiles=for_pages), model=model, defaults=limits, tools=(), known=every)
     # The default profile is made by both, and is that of people.
     found |= profiles_of(
         replace(rights, profiles=others),
         model=model,
-        defaults=Limits(model_calls=MODEL_CALLS),
+        defaults=Limits(model_calls=MODEL_CALLS, **settings.answers),
         tools=tools,
         known=every,
     )

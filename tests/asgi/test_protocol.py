@@ -1,12 +1,14 @@
 """Connections that say too little: they are not waited for."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 from tests.http.scenes import Held, soon
-from tests.http.site import site
-from tests.waiting import HANG_SECONDS
+from tests.http.site import Site, site
+from tests.http.test_slow_readers import live
+from tests.waiting import HANG_SECONDS, until
 
 from pollux.asgi import bodies, protocol
 from pollux.testing import chunks, scripted
@@ -121,3 +123,76 @@ async def test_a_caller_who_says_no_more_still_gets_the_answer(tmp_path: Path):
         answer = await asyncio.wait_for(reader.read(), HANG_SECONDS)
         writer.close()
     assert b"HTTP/1.1 200 " in answer and b" there." in answer
+
+
+async def test_a_caller_who_says_no_more_gets_the_rest_of_a_stream_that_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    step = Held(chunks(["Hello", " there."]))
+    async with site(tmp_path, scripted(step)) as here:
+        reader, writer = await asking_for_a_stream(here)
+        begun = await asyncio.wait_for(reader.readuntil(b"}\n\r\n"), HANG_SECONDS)
+        writer.write_eof()
+        # Every look at a reader who has said no more, and more, before anything else is told.
+        looked = Looked(monkeypatch)
+        await until(lambda: looked.often(100))
+        step.let_go.set()
+        rest = await asyncio.wait_for(reader.read(), HANG_SECONDS)
+        writer.close()
+    lines = [json.loads(line) for line in unchunked(begun + rest)]
+    assert [line["type"] for line in lines] == ["status", "delta", "delta", "result"]
+    assert lines[-1]["result"]["summary"] == "Hello there."
+
+
+async def test_one_who_says_no_more_and_then_leaves_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    step = Held(chunks(["Hello."]))
+    async with site(tmp_path, scripted(step)) as here:
+        reader, writer = await asking_for_a_stream(here)
+        await asyncio.wait_for(reader.readuntil(b"}\n\r\n"), HANG_SECONDS)
+        writer.write_eof()
+        looked = Looked(monkeypatch)
+        await until(lambda: looked.often(4))
+        assert live() == 1
+        writer.close()
+        await until(lambda: live() == 0)
+        step.let_go.set()
+
+
+class Looked:
+    """Counts how often the server looks whether a caller still listens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._times = 0
+        looking = protocol.Bounded._probe  # pyright: ignore[reportPrivateUsage]
+
+        def look(bounded: protocol.Bounded) -> None:
+            self._times += 1
+            looking(bounded)
+
+        monkeypatch.setattr(protocol.Bounded, "_probe", look)
+
+    def often(self, times: int) -> bool:
+        return self._times >= times
+
+
+async def asking_for_a_stream(here: Site) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(here.url.rpartition(":")[2]))
+    token, body = here.ada.headers["Authorization"].encode(), b'{"prompt": "hi"}'
+    head = b"POST /api/agent/run/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: %b\r\nContent-Length: %d\r\n\r\n"
+    writer.write(head % (token, len(body)) + body)
+    return reader, writer
+
+
+def unchunked(answer: bytes) -> list[bytes]:
+    """The lines of an answer in chunks, as a client that keeps to the standard reads them."""
+    rest, body = answer.partition(b"\r\n\r\n")[2], b""
+    while True:
+        size, _, rest = rest.partition(b"\r\n")
+        # Some clients take no more than sixteen digits.
+        assert len(size) <= 16
+        if not int(size, 16):
+            assert rest == b"\r\n"
+            return body.splitlines()
+        body, rest = body + rest[: int(size, 16)], rest[int(size, 16) + 2 :]

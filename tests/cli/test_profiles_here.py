@@ -45,6 +45,16 @@ def test_without_a_profile_the_tools_of_the_configuration_are_offered_too(run: R
     assert {"hello", "read_file", "shell"} <= offered(emulator)
 
 
+@pytest.mark.parametrize("profile", [(), ("--profile", "brief")], ids=["no profile", "a profile"])
+def test_how_often_a_model_is_tried_is_a_setting(
+    here: Place, tmp_path: Path, emulator: Emulator, profile: tuple[str, ...]
+):
+    config = tmp_path / "once.toml"
+    config.write_text("[models]\ntries = 1\n[profiles.brief]\n")
+    ended = here.run("--config", str(config), "say hi", *profile, "--model", "gemini-3.8-flash--503")
+    assert (ended.code, sum(each.method == "POST" for each in emulator.requests)) == (1, 1)
+
+
 def test_an_unknown_profile_is_refused_with_the_known_ones(run: Run):
     ended = run("say hi", "--profile", "nosuch")
     assert ended.code == 2 and "no profile 'nosuch'. Known: brief" in ended.talk

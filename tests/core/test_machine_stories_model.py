@@ -46,6 +46,16 @@ def test_an_answer_cut_off_at_its_length_still_completes_when_it_is_only_text():
     assert tale.run.status == "completed"
 
 
+def test_a_run_whose_answer_is_not_whole_says_so_and_no_other_does():
+    cut = Message("assistant", (Text("half a sen"),), cut=True)
+    marks = {"finish_reason": "length", "incomplete": True}
+
+    assert Tale().claim().ask().run.finish == Tale().claim().reply("Good morning.").run.finish == {}
+    assert Tale().claim().reply(said("", call("a")), stop="length").run.finish == {}
+    assert Tale().claim().reply("half a sen", stop="length").run.finish == marks
+    assert Tale().claim().reply(cut, stop="length").run.finish == {**marks, "cut": True}
+
+
 @pytest.mark.parametrize("stop", ["length", "truncated", "blocked", "bad_call", "empty"])
 def test_no_tool_runs_from_an_answer_that_was_not_finished(stop: Stop):
     tale = Tale().claim().reply(said("", call("a")), stop=stop)

@@ -44,7 +44,9 @@ async def test_without_the_server_s_word_the_wait_doubles_and_the_fourth_try_is_
 
 
 def test_those_who_failed_together_do_not_come_back_together():
-    waits = {retry_at(ModelError("busy", kind="overloaded"), attempt=3, since=0, now=0) for _ in range(50)}
+    waits = {
+        retry_at(ModelError("busy", kind="overloaded"), attempt=3, since=0, now=0, limits=Limits()) for _ in range(50)
+    }
     assert len(waits) > 10 and all(wait is not None and 1 <= wait <= 2 for wait in waits)
 
 
@@ -53,6 +55,31 @@ async def test_a_wait_beyond_half_a_minute_is_not_waited(lab: Lab):
     run = await answer(engine)
     assert failed_with(run) == "model_error"
     assert run.ending and run.ending.message == "quota is used up"
+
+
+async def test_the_limits_of_a_run_say_how_often_and_how_long_it_is_tried(lab: Lab):
+    engine = await lab.engine(*[fail("server")] * 5)
+    run = await answer(engine, limits=Limits(tries=1))
+    assert (failed_with(run), len(lab.model.requests)) == ("model_error", 1)
+    engine = await lab.engine(fail("rate_limit", retry_after=40), reply("There."))
+    run = await answer(engine, limits=Limits(retry_seconds=60))
+    assert run.retry_at == lab.clock.now() + 40
+    engine = await lab.engine(fail("rate_limit", retry_after=5))
+    assert failed_with(await answer(engine, limits=Limits(retry_seconds=4))) == "model_error"
+
+
+async def test_the_limits_of_a_run_say_how_long_an_answer_may_take_and_stay_away(lab: Lab):
+    engine = await lab.engine(reply("One."), reply("Two."))
+    await answer(engine, limits=Limits(idle_seconds=5, answer_seconds=90.5, answer_bytes=1000))
+    await answer(engine)
+    bounds = [(each.idle_seconds, each.total_seconds, each.answer_bytes) for each in lab.model.requests]
+    assert bounds == [(5, 90.5, 1000), (60, 600, 4 * 1024 * 1024)]
+
+
+def test_a_wait_after_very_many_tries_can_be_worked_out():
+    limits = Limits(tries=10_000, retry_seconds=1e9)
+    again = retry_at(ModelError("busy", kind="overloaded"), attempt=5000, since=0, now=0, limits=limits)
+    assert again is not None and again > 1000
 
 
 async def test_the_half_minute_is_counted_from_the_first_try(lab: Lab):

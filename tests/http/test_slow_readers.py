@@ -81,12 +81,11 @@ class Reader:
         assert read.startswith(b"HTTP/1.1 200 "), read
 
     def leave(self, manner: str) -> None:
-        """By closing, or as a machine that lost its power and came back."""
+        """By closing, at once or after saying no more, or as a machine that lost its power and came back."""
         if manner == "reset":
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         elif manner == "half":
             self._socket.shutdown(socket.SHUT_WR)
-            return
         self._socket.close()
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from tests.page.site import CLICK, page_site
 from tests.page.test_door import BUY
 
 from pollux.core.profile import Limits
-from pollux.providers.scripted import ScriptedProvider, call, calls, reply
+from pollux.providers.scripted import ScriptedProvider, call, calls, chunks, reply
 from pollux.testing.clock import FakeClock
 
 BAD: dict[str, Any] = {"name": "look", "description": "Look.", "inputSchema": {"type": "array"}}
@@ -34,6 +34,15 @@ async def test_a_call_beside_a_question_has_its_own_time(tmp_path: Path):
         told = await (await site.page()).say("buy and write")
         times = [told[name][0]["expiresIn"] for name in ("calls", "approvals")]
         assert (told["type"], times) == ("approval-required", [30, 600])
+
+
+async def test_an_answer_at_the_output_limit_is_marked_and_a_whole_one_is_not(tmp_path: Path):
+    model = ScriptedProvider(chunks(["Half of it"], stop="length"), reply("All of it."))
+    async with page_site(tmp_path, model) as site:
+        page = await site.page()
+        half, whole = await page.say("all of it"), await page.say("again")
+    assert (half["message"], half["finishReason"], half["incomplete"]) == ("Half of it", "length", True)
+    assert not {"finishReason", "incomplete", "cut"} & whole.keys()
 
 
 async def test_who_builds_the_page_is_told_which_tools_nobody_hears_of(tmp_path: Path):

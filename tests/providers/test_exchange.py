@@ -1,6 +1,7 @@
 """One call from sending to Done, over an HTTP port that does as it is told."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,10 +59,21 @@ async def test_a_failure_before_any_text_has_not_started():
 
 
 async def test_a_stream_without_end_is_cut_at_a_bound():
-    piece = event("x" * 1_000_000)
+    # Comments, which are no part of any answer.
+    piece = b": " + b"x" * 1_000_000 + b"\r\n\r\n"
     provider, _ = gemini(FakeResponse(200, [piece] * 200))
     error = (await ask(provider, REQUEST)).error
     assert error is not None and error.kind == "protocol" and "more than" in str(error)
+
+
+async def test_what_comes_after_the_limit_of_an_answer_is_not_read():
+    pieces: list[bytes | ModelError] = [event("x" * 600) for _ in range(5)]
+    provider, _ = gemini(answer := FakeResponse(200, pieces))
+    answered = await ask(provider, replace(REQUEST, answer_bytes=1000))
+    assert answered.of(TextDelta) == [TextDelta("x" * 600), TextDelta("x" * 400)]
+    assert len(answer.pieces) == 3
+    # What it has cost so far counts.
+    assert answered.done.usage == Usage(4, 2)
 
 
 async def test_the_model_is_part_of_the_address_and_cannot_leave_it():

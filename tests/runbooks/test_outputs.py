@@ -18,7 +18,9 @@ def missing(template: str) -> list[str]:
 )
 def test_an_output_that_no_block_gives_is_named_with_those_that_there_are(path: str) -> None:
     [said] = missing(f"It says {{{{ {path} }}}} and {{% if {path} %}}more{{% endif %}}")
-    assert said.startswith("'ask' has no output 'answer', it has durationSeconds, ") and "(env block 'x', id" in said
+    assert (
+        said.startswith("'ask' has no output 'answer', it has cut, durationSeconds, ") and "(env block 'x', id" in said
+    )
 
 
 @pytest.mark.parametrize(

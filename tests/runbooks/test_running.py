@@ -112,6 +112,17 @@ async def test_an_agent_s_words_are_a_later_block_s_input(lab: RunbookLab):
     assert states(events, "judge")[-1] == "completed"
 
 
+async def test_an_agent_s_answer_at_the_output_limit_is_marked_in_the_block_s_result(lab: RunbookLab):
+    engine, runbooks = await lab.engine(chunks(["Half of"], stop="length"), reply("All of it."))
+    source = document(agent("half", "Say much."), agent("whole", "Say all."))
+    events = await told(engine, runbooks, await lab.start(runbooks, source))
+    half, whole = outputs(events, "half"), outputs(events, "whole")
+    assert (half["text"], half["success"]) == ("Half of", True)
+    marks = ("finishReason", "finish_reason", "incomplete", "cut")
+    assert [half[name] for name in marks] == ["length", "length", True, False]
+    assert [whole[name] for name in ("finishReason", "incomplete", "cut")] == [None, False, False]
+
+
 async def test_the_capabilities_of_an_agent_block_are_its_tools_and_rules(lab: RunbookLab):
     (lab.work / "notes.txt").write_text("buy milk")
     engine, runbooks = await lab.engine(

@@ -4,6 +4,7 @@ another protocol is passed over, and the body behind it read; what is no HTTP is
 else; an answer can hang up; a body that nothing waits for has an end too; and whoever says no more may still listen."""
 
 import asyncio
+import socket
 from typing import Any, cast
 
 import httptools
@@ -23,6 +24,13 @@ FRAMING = 8
 PROBE_SECONDS = 1.0
 """How often we look whether a caller who says no more still listens. One who has left resets the connection."""
 PROBE = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""What may be said before an answer."""
+ZERO = b"0"
+"""What may be said between the chunks of an answer: the size of the next one may begin so."""
+ZEROS = frozenset({1, 2, 4, 8, 16, 32})
+"""At which of these looks it is said. Some clients take no more than sixteen digits of a size."""
+KEEP_ALIVE = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+"""In seconds: what finds out, where nothing more can be said, that there is no caller any more."""
 MEASURES = (b"content-length", b"transfer-encoding")
 """The headers that say where a body ends."""
 
@@ -35,6 +43,7 @@ class Bounded(HttpToolsProtocol):
     _declines = False
     _in_body = False
     _has_asked = False
+    _looks = 0
     _head_due: asyncio.TimerHandle | None = None
     _body_due: asyncio.TimerHandle | None = None
 
@@ -50,11 +59,16 @@ class Bounded(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """Whether the connection stays: whoever sent a whole request and says no more may still want its answer.
 
-        A reader whose answer has begun is taken for one who left: a quiet stream could not tell the two apart.
+        One who has closed the connection says no more either. What we say shows the difference.
         """
-        if self._in_head or self._in_body or not self._has_asked or self.cycle.response_started:
+        if self._in_head or self._in_body or not self._has_asked or self.cycle.response_complete:
             return False
         self.cycle.keep_alive = False
+        own: socket.socket = self.transport.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in KEEP_ALIVE:
+            if hasattr(socket, name):
+                own.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
         self._probe()
         return True
 
@@ -152,11 +166,20 @@ class Bounded(HttpToolsProtocol):
             self._body_due = None
 
     def _probe(self) -> None:
-        if self.transport.is_closing() or self.cycle.response_started:
+        if self.transport.is_closing():
             return
-        # Into an answer before this one nothing else may be written, and HTTP/1.0 knows no such word.
-        if not self.pipeline and self.scope["http_version"] != "1.0":
-            self.transport.write(PROBE)
+        self._looks += 1
+        own: socket.socket = self.transport.get_extra_info("socket")
+        if own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            # Nothing is read any more, so nobody else would see it.
+            self.transport.abort()
+            return
+        if not self.cycle.response_started:
+            # Into an answer before this one nothing else may be written, and HTTP/1.0 knows no such word.
+            if not self.pipeline and self.scope["http_version"] != "1.0":
+                self.transport.write(PROBE)
+        elif self.cycle.chunked_encoding and not self.cycle.response_complete and self._looks in ZEROS:
+            self.transport.write(ZERO)
         asyncio.get_running_loop().call_later(PROBE_SECONDS, self._probe)
 
     def _give_up(self) -> None:

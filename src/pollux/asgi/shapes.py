@@ -18,6 +18,16 @@ class Camel(Struct, rename="camel", kw_only=True, frozen=True):
     """Python's names here, JavaScript's on the wire."""
 
 
+class Finish(Camel, kw_only=True, frozen=True):
+    """How an answer ended that is not whole. None of it is there for any other."""
+
+    finish_reason: Literal["length"] | UnsetType = UNSET
+    """The answer reached the output limit."""
+    incomplete: Literal[True] | UnsetType = UNSET
+    cut: Literal[True] | UnsetType = UNSET
+    """The limit was the profile's `answer_bytes`: the model said more, and it was not read."""
+
+
 class Strict(Camel, forbid_unknown_fields=True, frozen=True):
     """A body. What it does not know is refused: a misspelt member must not be passed over in silence."""
 

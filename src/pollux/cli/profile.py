@@ -52,13 +52,18 @@ def outfit_of(settings: Settings, profile: str | None) -> Outfit:
     """What the agent is made with. Raises ConfigError, or ValidationError with code `config` for a broken tool."""
     rights = load_project(settings).rights
     if profile is None:
-        return Outfit(("files", "shell", *_registered(rights, settings).values())) if rights.tools else Outfit()
+        tools = ("files", "shell", *(_registered(rights, settings).values() if rights.tools else ()))
+        return Outfit(tools, limits=Limits(**settings.answers))
     from pollux.config.profiles import profiles_of
 
     chosen = replace(rights, profiles={profile: rights.profiles[profile]})
     registered = _registered(chosen, settings, with_named=True)
     made = profiles_of(
-        chosen, model=settings.model or "", defaults=Limits(), tools=(*OWN, *rights.tools), known=(*OWN, *registered)
+        chosen,
+        model=settings.model or "",
+        defaults=Limits(**settings.answers),
+        tools=(*OWN, *rights.tools),
+        known=(*OWN, *registered),
     )[profile]
     own = frozenset(made.tools) & frozenset(OWN)
     tools = (_some(own), *(tool for name, tool in registered.items() if name in made.tools))

@@ -139,6 +139,7 @@ def _resolve(server: Server, arguments: argparse.Namespace, teller: Teller) -> i
             "runId": run["runId"],
             "sessionId": run["threadId"],
             "usage": run["usage"],
+            **{name: run[name] for name in ("finishReason", "incomplete", "cut") if name in run},
         }
         teller.raw(json.dumps(teller.mask.value(line), ensure_ascii=False) + "\n")
     if run["state"] not in ("completed", "failed", "cancelled", "awaiting_confirmation"):

@@ -92,6 +92,8 @@ class Telling:
                 self.fail(code, message, NEEDS_A_PERSON if code == "outcome_unknown" else 1)
             case events.Finished(reason="completed"):
                 self._code = 0
+                if event.note:
+                    talk(self.mask, event.note)
             case events.Finished(reason="awaiting_confirmation"):
                 self._code = WAITING
             case events.Finished(reason="cancelled"):

@@ -120,6 +120,8 @@ class Told:
             "sessionId": self.session_id,
             "usage": usage_of(event.usage, event.cost),
         }
+        marks = {"finishReason": event.finish_reason, "incomplete": event.incomplete, "cut": event.cut}
+        line |= {name: mark for name, mark in marks.items() if mark}
         if event.reason == "awaiting_confirmation":
             line["approvals"] = [approval_of(asked) for asked in self.asked.values()]
         return line

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from urllib.parse import urlsplit
 
 from pollux.config.files import ConfigError, kind_of
+from pollux.config.table import ANSWERS
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.engine.deprecated import say_args
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Table = Mapping[str, Any]
 FileTier = Literal["user", "workspace"]
 
-WHOLE: Final = ("model_calls", "tokens", "compress_at")
-BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds")
+WHOLE: Final = ("model_calls", "tokens", "compress_at", "answer_bytes", "tries")
+BOUNDS: Final = ("model_calls", "tokens", "seconds", "approval_seconds", "page_seconds", *ANSWERS)
 MOST: Final = 1_000_000_000
 """Of any limit. Some thirty years in seconds: every deadline must still be a date."""
 

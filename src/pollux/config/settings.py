@@ -10,7 +10,7 @@ from pollux.config.convert import convert
 from pollux.config.files import ConfigError
 from pollux.config.models import model_ref
 from pollux.config.sources import ConfigFile, Source
-from pollux.config.table import BY_NAME, SETTINGS, explain_missing
+from pollux.config.table import ANSWERS, BY_NAME, SETTINGS, explain_missing
 from pollux.core.frozen import frozen
 from pollux.core.redact import Secret
 
@@ -41,6 +41,11 @@ class Settings:
     openai_concurrency: int | None
     ollama_host: str
     ollama_concurrency: int | None
+    answer_bytes: int
+    answer_seconds: int
+    idle_seconds: int
+    tries: int
+    retry_seconds: int
     host: str
     port: int
     gemini_emulator_port: int
@@ -74,6 +79,11 @@ class Settings:
     """The files among all of these that hold a key or another secret."""
     ignored: tuple[str, ...]
     """Sentences about values that were found but do not count, for `doctor`."""
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """The limits of one answer, where neither a profile nor an author says otherwise."""
+        return {name: getattr(self, name) for name in ANSWERS}
 
     def secrets(self) -> tuple[Secret, ...]:
         """Every secret held here, for the log sink that masks them."""

@@ -101,6 +101,19 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             "Where `ollama/…` models are asked. A bare host or `host:port` is taken as http.", file=("ollama.host",)),
     Setting("ollama_concurrency", (), None, "count", None,
             "The same for `ollama/…` models.", file=("ollama.concurrency",)),
+    # Answers of models. A profile's `limits` go before these, and `[limits]` bounds both.
+    Setting("answer_bytes", (), None, "count", "4194304",
+            "How much text one answer of a model may hold, thoughts included. The rest of a longer one is not read.",
+            file=("models.answer_bytes",)),
+    Setting("answer_seconds", (), None, "count", "600",
+            "How long one answer may take, from the call to its end.", file=("models.answer_seconds",)),
+    Setting("idle_seconds", (), None, "count", "60",
+            "How long nothing of an answer may arrive before the call has failed.", file=("models.idle_seconds",)),
+    Setting("tries", (), None, "count", "4",
+            "How often a model is called for one answer, where calls fail in passing before its first word. With 1, "
+            "never again.", file=("models.tries",)),
+    Setting("retry_seconds", (), None, "count", "30",
+            "How long after the first of these calls the last may begin.", file=("models.retry_seconds",)),
     # Servers
     Setting("host", (), "--host", "text", "127.0.0.1",
             "The address `pollux serve` binds. A public one needs `POLLUX_TOKENS` or `POLLUX_OIDC_*`.",
@@ -163,6 +176,8 @@ SETTINGS: Final[tuple[Setting, ...]] = (
             file=("google.oauth_base_url",)),
 )  # fmt: skip
 
+ANSWERS: Final = ("answer_bytes", "answer_seconds", "idle_seconds", "tries", "retry_seconds")
+"""The settings that are limits of one answer. A profile's limits have the same names."""
 FILES: Final = tuple(
     setting.name for setting in SETTINGS if setting.kind in ("path", "place") and setting.name != "home"
 )

@@ -113,6 +113,8 @@ class Message:
     pinned: bool = False
     sources: tuple[str, ...] = ()
     """Whose words the model had read for it by means of its own service: `web`. Found by the engine, never claimed."""
+    cut: bool = False
+    """The answer was longer than its limit: the rest of it was not read."""
 
     @property
     def text(self) -> str:

@@ -16,6 +16,10 @@ OnReject = Literal["answer", "fail"]
 Thinking = Literal["off", "default", "shown"]
 
 
+WHOLE = frozenset({"model_calls", "tokens", "compress_at", "answer_bytes", "tries"})
+"""The limits that have no fraction."""
+
+
 @frozen
 class Limits:
     """What a run may spend. Checked before each model call; None means no limit of that kind."""
@@ -27,6 +31,16 @@ class Limits:
     page_seconds: float = 60
     compress_at: int | None = None
     """Tokens in the conversation beyond which it is summarised before the next call."""
+    answer_bytes: int = 4 * 1024 * 1024
+    """Text and thoughts of one answer of the model, in UTF-8. The rest of a longer one is not read."""
+    answer_seconds: float = 600
+    """How long one answer may take, from the call to its end."""
+    idle_seconds: float = 60
+    """How long nothing of an answer may arrive before the call has failed."""
+    tries: int = 4
+    """How often the model is called for one answer, where calls fail in passing before its first word."""
+    retry_seconds: float = 30
+    """How long after the first of these calls the last may begin."""
 
 
 @frozen
@@ -61,5 +75,5 @@ def bounded(limits: Limits, bounds: Mapping[str, float]) -> Limits:
     for field_ in fields(Limits):
         bound, own = bounds.get(field_.name), getattr(limits, field_.name)
         if bound is not None and (own is None or bound < own):
-            tighter[field_.name] = int(bound) if field_.name in ("model_calls", "tokens") else bound
+            tighter[field_.name] = int(bound) if field_.name in WHOLE else bound
     return replace(limits, **tighter) if tighter else limits

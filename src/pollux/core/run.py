@@ -19,6 +19,8 @@ RunStatus = Literal["queued", "planning", "awaiting_confirmation", "executing", 
 ActionStatus = Literal["planned", "awaiting_confirmation", "executing", "completed", "failed", "rejected"]
 ApprovalStatus = Literal["pending", "approved", "rejected", "expired", "withdrawn", "superseded"]
 _REFUSED = frozenset({"policy_denied", "invalid_args", "unknown_tool", "auth_error"})
+INCOMPLETE = "The answer reached the output limit and is incomplete."
+CUT_SHORT = "The answer was longer than its limit. It was cut and is incomplete."
 CancelReason = Literal["user", "superseded", "parent", "timeout"]
 
 
@@ -320,6 +322,15 @@ class Run:
             if message.role == "assistant" and message.text:
                 return message.text
         return ""
+
+    @property
+    def finish(self) -> dict[str, Any]:
+        """The marks of an answer that is not whole, as every interface tells them. Empty for any other run."""
+        if self.status != "completed" or self.closing is None or self.closing.code != "length":
+            return {}
+        said = next((each for each in reversed(self.messages) if each.role == "assistant" and each.text), None)
+        marks: dict[str, Any] = {"finish_reason": "length", "incomplete": True}
+        return marks | {"cut": True} if said is not None and said.cut else marks
 
     def action(self, action_id: str) -> Action | None:
         for actions in (self.open, self.done):

@@ -100,7 +100,15 @@ def _number_of(run: Run, messages: list[Message], cut: int) -> int:
 
 
 async def _ask(run: Run, provider: Provider, messages: list[Message]) -> tuple[str, Usage]:
-    request = ModelRequest(model=run.model, turns=Turns(messages), tool_mode="none", stream=False)
+    request = ModelRequest(
+        model=run.model,
+        turns=Turns(messages),
+        tool_mode="none",
+        stream=False,
+        idle_seconds=run.limits.idle_seconds,
+        total_seconds=run.limits.answer_seconds,
+        answer_bytes=run.limits.answer_bytes,
+    )
     done: Done | None = None
     # Read to the very end: a generator left half way would have to be closed by a task of its own.
     async for event in provider.stream(request):

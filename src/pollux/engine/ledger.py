@@ -49,6 +49,8 @@ Follow = Callable[[Run], Awaitable[Event | None]]
 """What follows at once from a run's state, one fact at a time, to be written in the same transaction."""
 
 REMEMBERED_THREADS = 256
+REMEMBERED_BYTES = 1 << 20
+"""Of one thread. A longer one is read again from the store."""
 REMEMBERED_RUNS = 1_000
 LINGER_SECONDS = 1.0
 DELAYS = (0.05, 0.2, 0.5, 1.0, 2.0)
@@ -155,7 +157,7 @@ class Ledger:
         if feed.users > 0:
             return
         self._feeds.pop(feed.run.id, None)
-        if feed.turns is not None and feed.run.compressed is None:
+        if feed.turns is not None and feed.run.compressed is None and _weight(feed.run, feed.turns) <= REMEMBERED_BYTES:
             self._turns[feed.run.thread_id] = (feed.run.head + len(feed.run.messages), feed.turns)
             while len(self._turns) > REMEMBERED_THREADS:
                 self._turns.pop(next(iter(self._turns)))
@@ -268,6 +270,12 @@ class Ledger:
         turns = known[1]
         turns.extend(run.messages)
         return turns
+
+
+def _weight(run: Run, turns: Turns) -> int:
+    """About how many bytes a conversation takes: as it was sent, and what was said since."""
+    sent: Iterable[list[bytes]] = vars(turns).values()
+    return sum(sum(map(len, known)) for known in sent) + sum(len(message.text) for message in run.messages)
 
 
 async def _compose(before: Run | None, facts: Iterable[Event], follow: Follow) -> tuple[Run, tuple[Event, ...]]:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from pollux.core.events import Stop
 from pollux.core.frozen import frozen
-from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
+from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage, user
 from pollux.core.profile import Thinking
 from pollux.core.tools import ToolSpec
 
@@ -17,6 +17,9 @@ Encode = Callable[[Message], bytes]
 """One message in a provider's wire form; empty where it has none (notices)."""
 
 ToolMode = Literal["auto", "none", "any"]
+
+CUT = user("[Your last answer was longer than its limit and was cut. The text above is all that was kept of it.]")
+"""What the model reads behind an answer of which it said more."""
 
 
 class Turns(list[Message]):
@@ -30,7 +33,8 @@ class Turns(list[Message]):
         """Every turn in the provider's wire form, joined by commas."""
         known: list[bytes] = self.__dict__.setdefault(provider, [])
         for message in self[len(known) :]:
-            known.append(encode(message))
+            said = encode(message)
+            known.append(b",".join((said, encode(CUT))) if said and message.cut else said)
         return b",".join(filter(None, known))
 
 
@@ -52,6 +56,8 @@ class ModelRequest:
     idle_seconds: float = 60
     """No byte for so long: the call has failed."""
     total_seconds: float = 600
+    answer_bytes: int = 4 * 1024 * 1024
+    """Text and thoughts beyond that are not read: Done says `length`, and its message `cut`."""
 
 
 @frozen

@@ -113,7 +113,7 @@ async def call_model(
                 done = event
     except ModelError as error:
         moment = now()
-        again = retry_at(error, attempt=attempt, since=run.asked_since or moment, now=moment)
+        again = retry_at(error, attempt=attempt, since=run.asked_since or moment, now=moment, limits=run.limits)
         kind = "interrupted" if error.started else error.kind
         return _failed(run, kind, str(error), moment, again)
     except (Exception, asyncio.CancelledError) as problem:
@@ -343,6 +343,9 @@ def request_for(
         max_output_tokens=_cap(run, profile),
         extra=profile.extra,
         stream=stream,
+        idle_seconds=run.limits.idle_seconds,
+        total_seconds=run.limits.answer_seconds,
+        answer_bytes=run.limits.answer_bytes,
     )
 
 

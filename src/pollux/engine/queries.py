@@ -264,6 +264,7 @@ def told_by(run: Run) -> dict[str, JSON]:
         "text": run.text,
         "seconds": round(max(run.ending.at - run.created_at, 0), 3),
         "usage": {"input": run.usage.input, "output": run.usage.output},
+        **run.finish,
         "actions": [
             {"tool": each.tool, "status": each.status, "approved": each.started is not None, "about": each.preview}
             for each in run.actions

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, PageQuery, State, Strict
+from pollux.asgi.shapes import LONGEST_TEXT, Camel, Finish, Id, PageQuery, State, Strict
 from pollux.core.policy import Scope
 
 LONGEST_PROMPT = 200_000
@@ -157,7 +157,7 @@ class ActionView(Camel, kw_only=True, frozen=True):
     approval_id: str | None = None
 
 
-class RunView(Camel, kw_only=True, frozen=True):
+class RunView(Finish, kw_only=True, frozen=True):
     """A run as its caller sees it. `status` is one of three words; `state` is exact."""
 
     ok: bool = True
@@ -268,6 +268,8 @@ class MessageView(Camel, kw_only=True, frozen=True):
     calls: list[CallView]
     results: list[ResultView]
     attachments: list[AttachmentView]
+    cut: Literal[True] | UnsetType = UNSET
+    """The answer was longer than its limit, and this is what was kept of it. The model is told so."""
 
 
 class MessagePage(Camel, kw_only=True, frozen=True):

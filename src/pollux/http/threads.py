@@ -1,5 +1,7 @@
 """Conversations: listed, read, renamed, erased."""
 
+from msgspec import UNSET
+
 from pollux.asgi.bodies import moment
 from pollux.asgi.endpoint import Call
 from pollux.core.errors import ValidationError
@@ -80,6 +82,7 @@ def message_view(number: int, message: Message) -> MessageView:
             if isinstance(part, ToolResult)
         ],
         attachments=attachment_views(number, message),
+        cut=message.cut or UNSET,
     )
 
 

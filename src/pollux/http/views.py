@@ -39,6 +39,7 @@ def run_view(run: Run) -> RunView:
         # A provider that counts nothing says nothing of what it costs either.
         cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,
+        **run.finish,
     )
 
 

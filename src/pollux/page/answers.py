@@ -70,7 +70,8 @@ def told(
             503, "busy", "the agent is still at it; ask again with the same request", more={"runId": run.id}
         )
     if ending.status == "completed":
-        return Response(message=run.text.strip() or NO_TEXT, history=history, run_id=run.id, left_out=left_out)
+        said = run.text.strip() or NO_TEXT
+        return Response(message=said, history=history, run_id=run.id, left_out=left_out, **run.finish)
     code = ending.code or ending.status
     return Response(message=STOPPED.get(code, FAILED), history=history, run_id=run.id, code=code, left_out=left_out)
 

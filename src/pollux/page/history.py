@@ -113,7 +113,7 @@ def _squeezed(messages: Sequence[Message], most: int, largest: int) -> tuple[Mes
 
 def _shortened(message: Message, longest: int) -> Message:
     parts = tuple(_cut(part, longest) for part in message.parts if not isinstance(part, Thought | Blob))
-    return message if parts == message.parts else Message(message.role, parts, sources=message.sources)
+    return message if parts == message.parts else Message(message.role, parts, sources=message.sources, cut=message.cut)
 
 
 def _cut(part: Part, longest: int) -> Part:

@@ -8,6 +8,7 @@ from pollux.asgi.shapes import (
     Camel,
     DeltaLine,
     ErrorLine,
+    Finish,
     Id,
     Line,
     RestartLine,
@@ -100,7 +101,7 @@ class LeftOut(Camel, frozen=True):
     tools: list[LeftOutTool]
 
 
-class Response(Camel, tag_field="type", tag="response", frozen=True):
+class Response(Finish, tag_field="type", tag="response", frozen=True):
     """The agent's answer. `code` says why, where it stopped before it was done."""
 
     message: str

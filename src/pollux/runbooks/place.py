@@ -1,5 +1,6 @@
 """What runs documents on this machine, with what the settings say. The command line and the server make the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from pollux.bootstrap import LARGEST_KEY, make_home
@@ -10,6 +11,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.profile import DEFAULT_MODEL
 from pollux.core.redact import Secret
 from pollux.engine.untrusted import read_file
+from pollux.runbooks.agents.internal import LIMITS
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import AgentSettings, agent_settings
 from pollux.runbooks.trust import Trust
@@ -26,6 +28,7 @@ def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
         model=settings.model or DEFAULT_MODEL,
         trust=Trust(settings.home),
         secrets=secrets_of(settings),
+        limits=replace(LIMITS, **settings.answers),
     )
 
 

@@ -18,7 +18,7 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, UserId
 from pollux.core.messages import Message
 from pollux.core.policy import Rule
-from pollux.core.profile import Profile
+from pollux.core.profile import Limits, Profile
 from pollux.core.redact import Masking, Secret, no_words
 from pollux.core.run import Run
 from pollux.core.tools import Tool
@@ -28,7 +28,7 @@ from pollux.runbooks import rules
 from pollux.runbooks.agents.asked import asked_tools
 from pollux.runbooks.agents.block import Agent
 from pollux.runbooks.agents.foreign import foreign_agent
-from pollux.runbooks.agents.internal import Host, document_tools, internal_agent
+from pollux.runbooks.agents.internal import LIMITS, Host, document_tools, internal_agent
 from pollux.runbooks.agents.internal import profile as agent_profile
 from pollux.runbooks.agents.live import LiveAgents
 from pollux.runbooks.agents.program import programs_of
@@ -252,14 +252,16 @@ def make_runbooks(
     trust: Trust,
     shell: str = "bash",
     secrets: Iterable[Secret] = (),
+    limits: Limits = LIMITS,
 ) -> Runbooks:
-    """Everything there is to running documents, but for the engine. `root` is where our own agents work.
+    """Everything there is to running documents, but for the engine. `root` is where our own agents work,
+    `limits` is what each of them may spend.
 
     `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told.
     """
     kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host, model), foreign_agent(live, Masking(kept), agents))
+    agent_tools = (internal_agent(host, model, limits), foreign_agent(live, Masking(kept), agents))
     types = (
         *standard_blocks(shell=shell),
         Agent(agent_tools, agents, model, root.path),
@@ -271,7 +273,7 @@ def make_runbooks(
     offered = (*document_tools(host, by_name), *file_tools(root), shell_tool(runner))
     names = tuple(tool.spec.name for tool in (*blocks, *asked))
     document_profile = rules.profile(names, requires_sandbox=runner.requires_sandbox)
-    child_profile = agent_profile(model)
+    child_profile = agent_profile(model, limits)
     return Runbooks(
         by_name,
         tuple(MaskedTool(tool, kept) for tool in (*blocks, *asked, *offered)),

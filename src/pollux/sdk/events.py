@@ -7,6 +7,7 @@ from pollux.core.events import CompressionStatus
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Usage
 from pollux.core.policy import Scope
+from pollux.core.run import CUT_SHORT, INCOMPLETE
 
 FinishReason = Literal["completed", "awaiting_confirmation", "failed", "cancelled"]
 
@@ -134,7 +135,18 @@ class Finished:
     reason: FinishReason
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
+    finish_reason: Literal["", "length"] = ""
+    """`length` where the answer reached the output limit."""
+    incomplete: bool = False
+    """Whether the answer is not whole."""
+    cut: bool = False
+    """Whether the limit was the profile's own: the model said more, and it was not read."""
     type: Literal["finished"] = "finished"
+
+    @property
+    def note(self) -> str:
+        """What a person should know of an answer that is not whole; empty for any other."""
+        return (CUT_SHORT if self.cut else INCOMPLETE) if self.incomplete else ""
 
 
 AgentEvent = (

@@ -13,7 +13,7 @@ from pollux.bootstrap import memory_store
 from pollux.core.errors import ValidationError
 from pollux.core.ids import is_thread_id
 from pollux.core.prices import Price
-from pollux.core.profile import Limits
+from pollux.core.profile import WHOLE, Limits
 from pollux.core.redact import Secret
 from pollux.engine.ports import Clock, Store
 from pollux.sdk.approvals import OnApproval
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pollux.tools.skills import SkillDir
 
 KEPT_LENGTH: Final = 80
-WHOLE: Final = ("model_calls", "tokens")
 BOUNDLESS: Final = ("tokens", "seconds")
 
 T = TypeVar("T")
@@ -55,10 +54,10 @@ def compression(threshold: float | Literal[False] | None) -> float | None:
     return float(threshold)
 
 
-def limits(given: Limits | Mapping[str, Any] | None) -> Limits:
-    """What a run may spend. A mapping names the fields it changes."""
+def limits(given: Limits | Mapping[str, Any] | None, answers: Mapping[str, Any]) -> Limits:
+    """What a run may spend. A mapping names the fields it changes; of the others, `answers` has some as configured."""
     if given is None:
-        return Limits()
+        return Limits(**answers)
     known = {name for name in Limits.__dataclass_fields__ if name != "compress_at"}
     bounds: Mapping[str, Any] = {name: getattr(given, name) for name in known} if isinstance(given, Limits) else given
     if not isinstance(cast("object", bounds), Mapping) or not set(bounds) <= known:
@@ -71,7 +70,7 @@ def limits(given: Limits | Mapping[str, Any] | None) -> Limits:
         if bound is None or not is_number or bound <= 0:
             kind = " without a fraction" if name in WHOLE else ""
             raise ValidationError(f"limits: {name} must be a number above 0{kind}, found {_shown(bound)}")
-    return given if isinstance(given, Limits) else Limits(**given)
+    return given if isinstance(given, Limits) else Limits(**{**answers, **given})
 
 
 def session_id(given: str | None) -> str | None:

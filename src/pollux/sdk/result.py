@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from pollux.core.errors import PolluxError
+from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.messages import JSON, Usage
 from pollux.sdk import events
@@ -40,6 +40,12 @@ class Result(Generic[T]):
     run_id: str
     approvals: tuple[ApprovalRequired, ...] = ()
     """The questions that wait for an answer, where the reason is `awaiting_confirmation`."""
+    finish_reason: Literal["", "length"] = ""
+    """`length` where the answer reached the output limit."""
+    incomplete: bool = False
+    """Whether the answer is not whole."""
+    cut: bool = False
+    """Whether the limit was the profile's own: the model said more, and it was not read."""
 
     def __str__(self) -> str:
         return self.text
@@ -102,7 +108,12 @@ class Drained:
             code = self._failure.code if self._failure else reason
             said = self._failure.message if self._failure else "the run was cancelled"
             raise RunFailed(said, code=code, result=self._made(None))
-        return self._made(convert("".join(self._said[self._turn :]) if reason == "completed" else ""))
+        try:
+            return self._made(convert("".join(self._said[self._turn :]) if reason == "completed" else ""))
+        except ValidationError as problem:
+            if note := self._finished.note:
+                raise ValidationError(f"{problem}. {note}", code=problem.code) from None
+            raise
 
     def _answer(self, event: events.ToolCallResponse) -> None:
         at = self._open.pop(event.id, None)
@@ -123,6 +134,9 @@ class Drained:
             session_id=self._model.session_id,
             run_id=self._model.run_id,
             approvals=tuple(self._asked.values()),
+            finish_reason=self._finished.finish_reason,
+            incomplete=self._finished.incomplete,
+            cut=self._finished.cut,
         )
 
 

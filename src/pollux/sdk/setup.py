@@ -145,7 +145,7 @@ def set_up(given: Given, widen: Widen) -> Setup:
         provider=provider,
         tools=tuple(Toolbox(bind(found, widen)).values()),
         rules=rules_of(policy),
-        limits=replace(options.limits(given.limits), compress_at=_compress_at(share, model)),
+        limits=replace(options.limits(given.limits, settings.answers), compress_at=_compress_at(share, model)),
         store=store,
         skills_prompt=skill_prompt,
         preamble=settings.system_prompt or "",

@@ -66,7 +66,7 @@ class Translation:
         """The last word, also about a run that goes on without this stream."""
         assert self.run is not None
         reason = self.run.ending.status if self.run.ending else "awaiting_confirmation"
-        return events.Finished(reason, self.run.usage, self._total_cost)
+        return events.Finished(reason, self.run.usage, self._total_cost, **self.run.finish)
 
     def _restart(self, item: Restarted) -> Iterator[events.AgentEvent]:
         if any(self._shown.values()):

@@ -188,6 +188,19 @@ class ProviderSuite:
         assert (await lab.ask(COUNTING, max_output_tokens=3)).done.stop == "length"
 
     @both_ways
+    async def test_an_answer_longer_than_its_limit_is_cut_there_and_marked(self, lab: ProviderLab, stream: bool):
+        answered = await lab.ask(COUNTING, fault="huge-size100000", answer_bytes=1000, stream=stream)
+        done, said = answered.done, "".join(delta.text for delta in answered.of(TextDelta))
+        assert (done.stop, done.message.cut, len(done.message.text)) == ("length", True, 1000)
+        assert said == done.message.text and done.message.native is None
+
+    @both_ways
+    async def test_an_answer_of_the_very_limit_is_whole(self, lab: ProviderLab, stream: bool):
+        size = len((await lab.ask(COUNTING)).done.message.text)
+        done = (await lab.ask(COUNTING, answer_bytes=size, stream=stream)).done
+        assert (done.stop, done.message.cut, len(done.message.text)) == ("end", False, size)
+
+    @both_ways
     @pytest.mark.parametrize("fault", FAULTS)
     async def test_every_fault_has_a_typed_outcome(self, lab: ProviderLab, fault: str, stream: bool):
         answered = await lab.ask(COUNTING, fault=fault, stream=stream)
@@ -216,7 +229,7 @@ class ProviderSuite:
 
     async def test_a_huge_answer_arrives_whole_and_in_time(self, lab: ProviderLab):
         size = 8 * 1024 * 1024
-        answered = await lab.ask(COUNTING, fault=f"huge-size{size}")
+        answered = await lab.ask(COUNTING, fault=f"huge-size{size}", answer_bytes=size)
         assert len(answered.done.message.text) == size
 
     async def test_an_answer_that_drips_for_ever_ends_at_the_total_bound(self, lab: ProviderLab):

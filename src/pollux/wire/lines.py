@@ -55,6 +55,8 @@ ASSISTANT: Final = _object(
 )
 TOOL_CODE: Final = _object({"type": _is("tool_code"), "id": SOME_TEXT, "name": SOME_TEXT, "args": {"type": "object"}})
 TOOL_RESULT: Final = _object({"type": _is("tool_result"), "id": SOME_TEXT, "name": SOME_TEXT, "result": {}})
+FINISH: Final = {"finishReason": _is("length"), "incomplete": {"const": True}, "cut": {"const": True}}
+"""Of an answer that is not whole."""
 RESULT: Final = _object(
     {
         "type": _is("result"),
@@ -64,7 +66,7 @@ RESULT: Final = _object(
         "sessionId": SOME_TEXT,
         "usage": USAGE,
     },
-    {"approvals": {"type": "array", "items": APPROVAL}},
+    {"approvals": {"type": "array", "items": APPROVAL}, **FINISH},
 )
 ERROR: Final = _object({"type": _is("error"), "error": SOME_TEXT, "code": SOME_TEXT}, {"runId": SOME_TEXT})
 TOOL_CALL: Final = _object({"id": SOME_TEXT, "name": SOME_TEXT, "args": {"type": "object"}, "result": {}})

@@ -59,6 +59,13 @@ SINCE: Mapping[str, int] = {
     "Approval.scopes=document": 1,
     "Approval.scopes=always": 1,
     "Resolution.scope=document": 1,
+    # Older code has bounds of its own, and does not say of an answer that it was cut.
+    "Message.cut": 1,
+    "Limits.answer_bytes": 1,
+    "Limits.answer_seconds": 1,
+    "Limits.idle_seconds": 1,
+    "Limits.tries": 1,
+    "Limits.retry_seconds": 1,
 }
 """What came after the first version: a shape `Rule`, a field `Rule.tool` or a word `Rule.decision=allow`, with the
 version that code must have to meet it. A field counts where it is not at its default. What older code may pass over

@@ -47,6 +47,8 @@ def tell(event: events.AgentEvent, screen: Screen, *, is_attended: bool) -> None
             screen.end_answer()
             if event.reason == "cancelled":
                 screen.note("  (the answer was cancelled)")
+            if event.note:
+                screen.note(f"pollux: {event.note}")
         case _:
             assert_never(event)
 

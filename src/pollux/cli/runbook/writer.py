@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Outlet
 from pollux.cli.shown import shown
-from pollux.core.run import Run
+from pollux.core.run import CUT_SHORT, INCOMPLETE, Run
 from pollux.runbooks.told import Told
 from pollux.wire.breaks import json_line
 
@@ -90,6 +90,8 @@ class TextWriter:
                 mark = "✓" if data["success"] else "✗"
                 tail = "" if data["success"] else f": {data['error']}"
                 self._say(f"{inset}{mark} {data['name'] or data['blockType']}  {data['seconds']:.1f} s{tail}")
+                if data["object"].get("incomplete"):
+                    self._say(f"{inset}  {CUT_SHORT if data['object']['cut'] else INCOMPLETE}")
                 self._stopped = "" if data["success"] or inset else data["blockId"]
             case "agentToolObserved":
                 self._say(f"{inset}  · {data['title']} ({data['status']}, not asked about)")

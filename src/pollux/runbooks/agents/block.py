@@ -18,6 +18,7 @@ from pollux.runbooks.settings import AgentEntry, entry_of, resolve
 
 SNAKE: Final = {
     "durationSeconds": "duration_seconds",
+    "finishReason": "finish_reason",
     "inputTokens": "input_tokens",
     "outputTokens": "output_tokens",
     "tokenUsage": "token_usage",
@@ -94,6 +95,9 @@ class Agent:
             "inputTokens": usage.get("input"),
             "outputTokens": usage.get("output"),
             "tokenUsage": tokens,
+            "finishReason": found.get("finish_reason"),
+            "incomplete": found.get("incomplete", False),
+            "cut": found.get("cut", False),
             "toolCallsExecuted": [
                 {"name": each["tool"], "approved": each["approved"], "resultSummary": each["about"] or each["status"]}
                 for each in found.get("actions", ())

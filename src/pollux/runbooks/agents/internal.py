@@ -6,6 +6,7 @@ inbox, and its end answers the block.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 from pollux.bootstrap import Opened
@@ -31,8 +32,7 @@ DOCS: Final = "get_block_docs"
 READING: Final = ("read_file", "list_directory", "glob", "search")
 WRITING: Final = ("write_file", "replace")
 COMMANDS: Final = ("shell",)
-MODEL_CALLS: Final = 25
-APPROVAL_SECONDS: Final = 300.0
+LIMITS: Final = Limits(model_calls=25, approval_seconds=300.0)
 INSTRUCTIONS: Final = """\
 You are an agent inside a runbook: a document of steps that run one after another. Your last message is the output of \
 your step, and later steps read it as text: say what was asked for, and nothing around it. You can read the runbook \
@@ -78,17 +78,17 @@ class Host:
         self._engine = engine
 
 
-def profile(model: str) -> Profile:
+def profile(model: str, limits: Limits) -> Profile:
     """What a child is offered at most; each run's rules say what of it."""
     return Profile(
         PROFILE,
         model=model,
         tools=(DOCUMENT, DOCS, *READING, *WRITING, *COMMANDS),
-        limits=Limits(model_calls=MODEL_CALLS, approval_seconds=APPROVAL_SECONDS),
+        limits=limits,
     )
 
 
-def internal_agent(host: Host, model: str) -> Tool:
+def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
     """The tool that starts the child. `model` is the person's own: an address in its name may get their key."""
 
     async def run(context: ToolContext, args: Args) -> None:
@@ -99,7 +99,6 @@ def internal_agent(host: Host, model: str) -> Tool:
         named = str(args["model"])
         # Also where the arguments were edited: an address counts with the key beside it alone.
         is_own = named in (model, last_opening(parent.messages).model)
-        limits = Limits(model_calls=MODEL_CALLS, seconds=timeout, approval_seconds=APPROVAL_SECONDS)
         try:
             await host.engine.start(
                 Start(
@@ -110,7 +109,7 @@ def internal_agent(host: Host, model: str) -> Tool:
                     origin=parent.origin,
                     model=named if is_own else without_key(named),
                     interactive=parent.interactive,
-                    limits=limits,
+                    limits=replace(limits, seconds=timeout),
                     live=True,
                     parent=Parent(context.run_id, context.action_id, root),
                     run_id=host.engine.queries.child_of(context.action_id),

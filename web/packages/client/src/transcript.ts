@@ -16,6 +16,10 @@ const SAID: ReadonlySet<string> = new Set([
   "auth_error",
 ]);
 
+/** What is said of an answer that is not whole, with its code. */
+const INCOMPLETE = ["The answer reached the output limit and is incomplete.", "incomplete"] as const;
+const CUT_SHORT = ["The answer was longer than its limit. It was cut and is incomplete.", "cut"] as const;
+
 export class Transcript {
   state: ChatState;
   private readonly listeners = new Set<(state: ChatState) => void>();
@@ -149,6 +153,8 @@ export class Transcript {
       activity: this.ended("done"),
       approvals: [],
     });
+    const [note, code] = said.cut ? CUT_SHORT : INCOMPLETE;
+    if (said.incomplete && !since.some((message) => message.code === code)) this.say("system", note, code);
   }
 
   /** What the server waits for. What it has done itself is done; what it asks about is not yet. */

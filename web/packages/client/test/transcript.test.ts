@@ -34,6 +34,27 @@ test("an answer grows as it is said, and is whole at the end", () => {
   expect(shown.state.messages[1]).toMatchObject({ role: "assistant", timestamp: "1970-01-01T00:00:00.000Z" });
 });
 
+test("an answer that is not whole is followed by a note, once", () => {
+  const shown = transcript();
+  const answer = { message: "Half of", history: [], runId: "run_1", incomplete: true as const };
+  for (let told = 0; told < 2; told++) shown.answer({ type: "response", ...answer });
+  expect(said(shown.state)).toEqual([
+    "hi",
+    "Half of",
+    "The answer reached the output limit and is incomplete.",
+  ]);
+  expect(shown.state.messages.at(-1)).toMatchObject({ role: "system", code: "incomplete" });
+});
+
+test("an answer that was cut says so", () => {
+  const shown = transcript();
+  shown.answer({
+    ...{ type: "response", message: "Much", history: [], runId: "run_1" },
+    ...{ finishReason: "length", incomplete: true, cut: true },
+  });
+  expect(said(shown.state).at(-1)).toMatch("It was cut and is incomplete.");
+});
+
 test("a turn that begins anew drops what was shown of it, and nothing else", () => {
   const shown = transcript();
   shown.read({ type: "delta", delta: "First." });

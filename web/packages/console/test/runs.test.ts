@@ -131,6 +131,17 @@ describe("the story of a run", () => {
     expect(story.ended).toBe(10_000);
   });
 
+  it("says of an answer that it is incomplete, and of one that was cut that it was", () => {
+    const reply = (cut: boolean): [string, object] => [
+      "ModelReplied",
+      { ...MODEL, stop: "length", message: { role: "assistant", parts: [], cut }, usage: {}, at: 1 },
+    ];
+    expect(titles(journal(reply(false), reply(true)))).toEqual([
+      "The answer reached the output limit and is incomplete",
+      "The answer was longer than its limit. It was cut and is incomplete",
+    ]);
+  });
+
   it("shows what it does not know without failing", () => {
     expect(titles(journal(["SomethingNew", { at: 1 }]))).toEqual([
       "Something that this console does not know yet",

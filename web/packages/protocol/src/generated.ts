@@ -308,6 +308,9 @@ export interface ResultLine {
  * A run as its caller sees it. `status` is one of three words; `state` is exact.
  */
 export interface RunView {
+  finishReason?: "length";
+  incomplete?: true;
+  cut?: true;
   ok: true;
   runId: string;
   threadId: string;
@@ -393,6 +396,9 @@ export interface Response {
   runId: string;
   code?: string;
   leftOut?: LeftOut;
+  finishReason?: "length";
+  incomplete?: true;
+  cut?: true;
 }
 /**
  * What of the page's tools could not be offered, for whoever builds the page: how many, and the first of them.
@@ -506,6 +512,7 @@ export interface Message {
   parts: (Text | Thought | Blob | FileRef | ToolCall | ToolResult)[];
   pinned: boolean;
   sources: string[];
+  cut: boolean;
 }
 /**
  * Plain text.
@@ -582,6 +589,11 @@ export interface Limits {
   approval_seconds: number;
   page_seconds: number;
   compress_at: number | null;
+  answer_bytes: number;
+  answer_seconds: number;
+  idle_seconds: number;
+  tries: number;
+  retry_seconds: number;
 }
 /**
  * The action of another run that this run answers.
@@ -1614,6 +1626,7 @@ export interface MessageView {
   calls: CallView[];
   results: ResultView[];
   attachments: AttachmentView[];
+  cut?: true;
 }
 export interface ResultView {
   id: string;

@@ -140,6 +140,8 @@ const germanCodes = {
   internal: "Etwas ist schiefgegangen. Versuch es noch einmal.",
   expired: "Es kam keine Antwort in der Zeit, also ist es nicht geschehen.",
   changed: "Diese Frage gilt nicht mehr.",
+  incomplete: "Die Antwort hat ihre größte Länge erreicht und ist unvollständig.",
+  cut: "Die Antwort war länger als erlaubt. Sie wurde gekürzt und ist unvollständig.",
   elsewhere: "Dieses Gespräch geht in einem anderen Tab weiter. Hier beginnt ein neues.",
   restarted:
     "Das Gespräch ließ sich nicht fortsetzen, also beginnt hier ein neues. Was vorher war, ist nicht mehr bekannt.",

@@ -29,7 +29,7 @@ export function sourceWords(source: string): string {
 }
 
 const STOPS: Partial<Record<ModelReplied["stop"], string>> = {
-  length: "The answer was cut off: it was too long",
+  length: "The answer reached the output limit and is incomplete",
   blocked: "The model's provider held the answer back",
   bad_call: "The model asked for something that cannot be read",
   empty: "The model answered nothing",
@@ -40,6 +40,7 @@ const STOPS: Partial<Record<ModelReplied["stop"], string>> = {
 /** What the turn of the model, or of the document in its place, came to. */
 export function replyWords(reply: ModelReplied, isDocument: boolean): string {
   const calls = reply.message.parts.flatMap((part) => (part.type === "tool_call" ? [part.name] : []));
+  if (reply.message.cut) return "The answer was longer than its limit. It was cut and is incomplete";
   const stop = STOPS[reply.stop];
   if (stop) return stop;
   if (isDocument) return calls.length > 0 ? `Next is ${listed(calls)}` : "The document is at its end";

@@ -98,6 +98,15 @@ function End({ story, run }: { story: Story; run: RunView | undefined }): VNode 
           {ending.connectUrl && <a href={ending.connectUrl}>Connect the account</a>}
         </div>
       )}
+      {run?.incomplete && (
+        <div class="notice warn">
+          <span>
+            {run.cut
+              ? "The answer was longer than its limit. It was cut and is incomplete."
+              : "The answer reached the output limit and is incomplete."}
+          </span>
+        </div>
+      )}
       <p class="spent">
         {run && (
           <span title={`${count(run.usage.input)} in, ${count(run.usage.output)} out`}>
