@@ -147,6 +147,10 @@ class Driver:
         run, now = self.feed.run, self._means.gate.clock.now
         try:
             event = await self._event_of(run, effect)
+        except Misfit as problem:
+            # While the tool waited for the store, another driver has taken it over.
+            logger.info("an attempt is none any more: %s", problem)
+            return
         except asyncio.CancelledError:
             if key not in self._stopping or not isinstance(effect, RunTool):
                 raise
@@ -194,7 +198,7 @@ class Driver:
         gate, now = self._means.gate, self._means.gate.clock.now
         match effect:
             case CallModel():
-                return await perform.call_model(run, lambda: self._request(run), self.feed, now)
+                return await perform.call_model(run, lambda: patiently(lambda: self._request(run)), self.feed, now)
             case RunTool():
                 action = _action(run, effect)
                 reach = AtWork(self._means.ledger, gate, self.feed, action)
@@ -204,7 +208,8 @@ class Driver:
                 action = _action(run, effect)
                 return await perform.reconcile(run, action, gate.toolbox.get(action.tool), now)
             case Compress():
-                return await compress(run, lambda: self._means.providers(run.model), await self._turns(run), now)
+                turns = await patiently(lambda: self._turns(run))
+                return await compress(run, lambda: self._means.providers(run.model), turns, now)
             case Authorize():
                 raise AssertionError("decisions are made before the commit, not as work")
             case _:
@@ -230,7 +235,7 @@ class Driver:
     async def _turns(self, run: Run) -> Turns:
         feed = self.feed
         if feed.turns is None:
-            feed.turns = await patiently(lambda: perform.load_turns(run, self._means.ledger.store))
+            feed.turns = await perform.load_turns(run, self._means.ledger.store)
         return feed.turns
 
     async def _record(self, *events: Event) -> None:
