@@ -3,21 +3,30 @@
 import asyncio
 import inspect
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar, cast
 
 import pytest
-from tests.engine.builders import ADA, TO_BOB, FakeTool, Lab, mail, question, settle
+from tests import waiting
+from tests.engine.builders import ADA, KEY, TO_BOB, FakeTool, Lab, answer, ask, mail, question, settle
+from tests.stores.postgres import own_cluster
+from tests.waiting import HANG_SECONDS
 
 from pollux.core.errors import Conflict, Misfit, StoreError, ThreadBusy
-from pollux.core.ids import UserId
-from pollux.core.messages import JSON
+from pollux.core.ids import RunId, UserId
+from pollux.core.messages import JSON, Message, Text, ToolCall
 from pollux.core.policy import Rule
+from pollux.core.profile import Profile
 from pollux.core.run import Run
 from pollux.core.tools import Reconciled, ToolContext
-from pollux.engine.engine import Start
+from pollux.dispatch.local import LocalDispatcher
+from pollux.engine.engine import Engine, Start
+from pollux.engine.model import Done, ModelEvent, ModelInfo, ModelRequest
+from pollux.engine.perform import MOST_AGAIN
 from pollux.engine.ports import Store
-from pollux.providers.scripted import calls, reply
+from pollux.engine.system import SystemClock
+from pollux.providers.scripted import call, calls, reply
+from pollux.stores.postgres.store import PostgresStore
 
 OUTAGE = 3
 """So many calls in a row find no store, once it is gone."""
@@ -141,3 +150,126 @@ async def test_wherever_the_store_is_gone_for_a_moment_a_run_ends_as_if_it_had_n
         assert [sum(tool.sent.values()) for tool in tools] == [1, 1], (gone_at, store.missed)
         missed.update(store.missed)
     assert {"commit", "secret", "run", "grants"} <= missed.keys()
+
+
+async def test_a_tool_that_waited_for_the_store_does_not_run_again_where_another_has_taken_it_over(lab: Lab):
+    began, taken = asyncio.Event(), asyncio.Event()
+
+    async def lost(context: ToolContext, args: dict[str, JSON]) -> object:
+        began.set()
+        await taken.wait()
+        raise StoreError("the database restarts")
+
+    one, other = mail(body=lost, repeat="keyed"), mail(repeat="keyed")
+    losing = await lab.engine(calls(("send_mail", TO_BOB)), tools=[one], rules=[Rule("allow")])
+    run = await ask(losing)
+    taking = await lab.engine(reply("Done there."), tools=[other], rules=[Rule("allow")])
+    async with asyncio.timeout(HANG_SECONDS):
+        await began.wait()
+        # As a queue's worker does that takes the first for dead.
+        await vars(taking)["_recovery"].drive(run.id)
+    assert (await settle(taking, run)).text == "Done there."
+    taken.set()
+    # Nothing of the lost attempt is left when its engine ends.
+    await losing.close(grace=HANG_SECONDS)
+    assert (len(one.ran), len(other.ran)) == (1, 1)
+
+
+async def test_a_tool_that_alone_finds_the_store_in_trouble_is_not_begun_for_ever(lab: Lab):
+    async def broken(context: ToolContext, args: dict[str, JSON]) -> object:
+        raise StoreError("expected a stored account, found something else")
+
+    tools = [
+        FakeTool("book", body=broken, side_effect=True, repeat="keyed"),
+        FakeTool("pay", body=broken, side_effect=True, repeat="once"),
+        FakeTool("look", body=broken),
+    ]
+    # What became of the first two is unknown, and so is what to say of it: their runs end.
+    steps = [call("book"), call("pay"), call("look"), reply("It cannot be seen.")]
+    engine = await lab.engine(*steps, tools=tools, rules=[Rule("allow")])
+    runs = [await answer(engine) for _ in tools]
+    codes = [action.outcome and action.outcome.code for run in runs for action in run.done]
+    assert codes == ["outcome_unknown", "outcome_unknown", "tool_call_failure"]
+    assert [len(tool.ran) for tool in tools] == [MOST_AGAIN + 1, 1, MOST_AGAIN + 1]
+
+
+async def test_instructions_that_need_the_store_wait_for_it(lab: Lab):
+    found = iter([StoreError("the database restarts"), "Be brief."])
+
+    async def instruct(run: Run, profile: Profile) -> str:
+        said = next(found)
+        if isinstance(said, StoreError):
+            raise said
+        return said
+
+    engine = await lab.engine(reply("Yes."), instruct=instruct)
+    assert (await answer(engine)).text == "Yes."
+    assert lab.model.requests[0].system == "Be brief."
+
+
+RUNS, ROUNDS, RESTARTS = 48, 4, 3
+
+
+class Busy:
+    """A model that has two things done, again and again, and then is content."""
+
+    name = "busy"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        answered = sum(turn.role == "assistant" for turn in request.turns)
+        if answered < ROUNDS:
+            wanted = (ToolCall(f"{name}{answered}", name, TO_BOB) for name in ("send_mail", "book"))
+            yield Done("tool_calls", Message("assistant", tuple(wanted)))
+        else:
+            yield Done("end", Message("assistant", (Text("Done."),)))
+
+    async def count_tokens(self, request: ModelRequest) -> int:
+        return 0
+
+    async def models(self) -> tuple[ModelInfo, ...]:
+        return ()
+
+    async def close(self) -> None:
+        pass
+
+
+async def errand(engine: Engine, run_id: RunId) -> Run:
+    """One prompt, asked for until it is taken, and its end."""
+    start = Start("go", user=ADA, run_id=run_id)
+    await again(lambda: engine.start(start), unless=(Conflict, ThreadBusy))
+    while True:
+        run = await again(lambda: settle(engine, run_id))
+        if run is not None and run.ending:
+            return run
+
+
+@pytest.mark.slow
+async def test_a_server_restarted_three_times_under_dozens_of_runs_ends_none_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.undo()
+    with own_cluster() as cluster, cluster.database() as url:
+        store = GoneStore(PostgresStore(url, key=KEY))
+        tools = [AccountTool("send_mail", store, repeat="checkable"), AccountTool("book", store, repeat="keyed")]
+        clock = SystemClock()
+        engine = Engine(
+            store=store.as_store(),
+            providers=lambda model: Busy(),
+            tools=tools,
+            rules=[Rule("allow")],
+            clock=clock,
+            dispatcher=LocalDispatcher(clock),
+        )
+        async with engine, asyncio.timeout(4 * HANG_SECONDS):
+            going = asyncio.gather(*(errand(engine, RunId(f"run_{number}")) for number in range(RUNS)))
+            for restart in range(1, RESTARTS + 1):
+                # Well under way: the last ones begin when the first ones have ended.
+                await waiting.until(lambda at=restart: store.asked > 300 * at)
+                await asyncio.to_thread(cluster.stop, "immediate" if restart % 2 else "fast")
+                await asyncio.to_thread(cluster.start)
+            runs = await going
+        codes = Counter(action.outcome.code for run in runs for action in run.done if action.outcome)
+        assert Counter(run.status for run in runs) == {"completed": RUNS}, [run.ending for run in runs]
+        assert codes == {"": 2 * ROUNDS * RUNS}
+        assert [len(tool.sent) for tool in tools] == [ROUNDS * RUNS] * 2
+        assert {effects for tool in tools for effects in tool.sent.values()} == {1}
