@@ -77,6 +77,10 @@ class Ledger:
         """The runs that somebody here drives or watches."""
         return list(self._feeds.values())
 
+    def stuck(self, *users: UserId) -> set[UserId]:
+        """These, those whose runs wait for the store, and one that is nobody."""
+        return {UserId(""), *users, *(feed.run.user for feed in self.feeds if feed.trouble)}
+
     def close(self) -> None:
         """The engine is gone: what an abandoned tool still says cannot be written here, and nobody waits in vain."""
         self.is_closed = True
@@ -194,11 +198,13 @@ class Ledger:
                     except Conflict:
                         await self._refresh(feed)
                         continue
+                    feed.trouble = None
                     feed.advance(run, events, change.thread or thread)
                     return run
-            except StoreError:
+            except StoreError as problem:
                 if not patient:
                     raise
+                feed.trouble = problem
                 await pause(tries)
                 tries += 1
         raise Draining("this process has stopped; the fact can only be told to another")

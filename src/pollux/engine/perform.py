@@ -10,7 +10,6 @@ from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
 from datetime import date, datetime, time
 from enum import Enum
-from itertools import count
 from pathlib import PurePath
 from typing import Any, cast
 

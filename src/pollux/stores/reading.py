@@ -264,7 +264,7 @@ def grants(db: Db, user: str | None) -> list[Grant]:
     """What a user has granted, or everybody has, oldest first."""
     condition, values = ("TRUE", ()) if user is None else ("user = ?", (user,))
     statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE {condition} ORDER BY granted_at, grant_id"
-    return [Grant(*row) for row in db.execute(statement, values)]
+    return [rows.grant_of_row(row) for row in db.execute(statement, values)]
 
 
 def due(db: Db, now: Instant) -> list[RunId]:
