@@ -301,7 +301,7 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
 
 async def pause(tries: int) -> None:
     """Give a store in trouble some time."""
-    logger.warning("the store is in trouble; trying again", exc_info=tries == 0)
+    logger.warning("the store is in trouble; trying again", exc_info=True)
     await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
 
 
