@@ -205,7 +205,7 @@ class Ledger:
                 if not patient:
                     raise
                 feed.trouble = problem
-                await pause(tries)
+                await pause(tries, problem)
                 tries += 1
         raise Draining("this process has stopped; the fact can only be told to another")
 
@@ -294,14 +294,14 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await work()
-        except StoreError:
-            await pause(tries)
+        except StoreError as problem:
+            await pause(tries, problem)
             tries += 1
 
 
-async def pause(tries: int) -> None:
+async def pause(tries: int, problem: StoreError) -> None:
     """Give a store in trouble some time."""
-    logger.warning("the store is in trouble; trying again", exc_info=True)
+    logger.warning("the store is in trouble; trying again", exc_info=problem)
     await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
 
 

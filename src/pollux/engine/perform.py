@@ -153,8 +153,8 @@ async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now,
     for tries in range(MOST_AGAIN):
         try:
             return await _attempt(run, action, tool, reach, now, latest, again=tries)
-        except StoreError:
-            await pause(tries)
+        except StoreError as problem:
+            await pause(tries, problem)
             action = _noted_since(action, latest())
             await reach.note(action.note)
     return await _attempt(run, action, tool, reach, now, latest, again=MOST_AGAIN)
