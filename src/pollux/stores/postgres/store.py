@@ -59,6 +59,7 @@ from pollux.stores.postgres.signing import Signing
 from pollux.stores.postgres.troubles import check_text, unsettled
 from pollux.stores.postgres.writing import Beside, Unsettled, write
 from pollux.stores.rows import APPROVAL, LISTED, THREAD, Prepared, grant_of_row, prepare, run_of_row, thread_of_row
+from pollux.stores.usage import day_of
 from pollux.wire.codec import Codec
 
 logger = logging.getLogger(__name__)
@@ -214,7 +215,7 @@ class PostgresStore:
         return Spending(*row)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
-        return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, since)), user=user)]
+        return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, day_of(since))), user=user)]
 
     async def approvals(
         self,
