@@ -62,6 +62,8 @@ class MemoryStore:
         self._moving: dict[RunId, RunRow] = {}
         """The rows of runs that are owed something, or wait for a moment."""
         self._used = Sums()
+        self._unsummed: set[RunId] = set()
+        """Runs that were written since the sums were asked for: a commit costs microseconds, a glance too."""
         self._threads: dict[ThreadId, Thread] = {}
         self._thread_journals: dict[ThreadId, list[ThreadEvent]] = {}
         self._messages: dict[ThreadId, list[Message]] = {}
@@ -95,7 +97,7 @@ class MemoryStore:
             self._journals.setdefault(change.run.id, []).extend(change.events)
         if change.row:
             self._put(change.row)
-            self._used.note(change.row, lambda: glance_of(self._runs[change.row.run_id]))
+            self._unsummed.add(change.row.run_id)
         if change.thread and thread_id:
             after = merged(change, change.thread, thread)
             if thread and after.updated_at != thread.updated_at:
@@ -182,6 +184,9 @@ class MemoryStore:
         return Spending(used, sum(_promised(self._runs[row.run_id]) for row in whose))
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
+        for run_id in self._unsummed:
+            self._used.note(self._rows[run_id], glance_of(self._runs[run_id]))
+        self._unsummed.clear()
         return self._used.since(user, since)
 
     async def approvals(

@@ -5,7 +5,6 @@ also beside processes of an older version, which know nothing of them. Costs are
 added and taken away again leaves nothing behind.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 from pollux.engine.glance import DayUsage, Glance
@@ -77,14 +76,10 @@ class Sums:
         self._by_run: dict[str, tuple[tuple[str, int, str], tuple[int, ...]]] = {}
         self._by_day: dict[str, dict[tuple[int, str], list[int]]] = {}
 
-    def note(self, row: RunRow, glance: Callable[[], Glance]) -> None:
-        """A run's row was written. Its glance is taken only where it has used something since, or has begun."""
-        before = self._by_run.get(row.run_id)
-        if before is not None and before[1][5] == row.tokens:
-            return
-        if before is not None:
+    def note(self, row: RunRow, told: Glance) -> None:
+        """A run's row and what it tells, in place of what it told before."""
+        if before := self._by_run.get(row.run_id):
             self._add(*before, sign=-1)
-        told = glance()
         key = (row.user, day_of(row.created_at), told.model)
         is_priced = told.cost is not None
         cost = round((told.cost or 0) * DOLLAR)
