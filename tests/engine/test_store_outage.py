@@ -131,8 +131,10 @@ async def story(lab: Lab, gone_at: int | None) -> tuple[GoneStore, Run, list[Acc
     run_id = lab.ids.run_id()
     await again(lambda: engine.start(Start("go", user=ADA, run_id=run_id)), unless=(Conflict, ThreadBusy))
     run = await again(lambda: settle(engine, run_id))
-    assert run is not None and run.status == "awaiting_confirmation", run.ending
-    await again(lambda: engine.resolve(question(run).id, "approved", by=ADA), unless=(Misfit,))
+    assert run is not None
+    assert run.status == "awaiting_confirmation", run.ending
+    asked = question(run).id
+    await again(lambda: engine.resolve(asked, "approved", by=ADA), unless=(Misfit,))
     run = await again(lambda: settle(engine, run_id))
     assert run is not None
     await engine.close()

@@ -54,7 +54,7 @@ logger = log_of(__name__)
 
 RECONCILE_SECONDS = 30.0
 MOST_AGAIN = 20
-"""How often a tool begins again that finds the store in trouble each time, while we do not: that is not the store."""
+"""How often a tool begins again, or a request is made, that finds the store in trouble each time, while we do not."""
 MIN_OUTPUT = 16
 UNLIMITED = nullcontext()
 PLAIN = frozenset({str, int, float, bool, type(None)})
