@@ -108,7 +108,7 @@ def shared_store(settings: Settings, *, stands_in: bool) -> tuple[Store, Dispatc
     With a concurrency this process is one of them; one that `stands_in` is one only while there is no other.
     """
     if not isinstance(settings.store, Secret):
-        return open_store(settings), None
+        return open_store(settings, warns=True), None
     _check_postgres()
     from pollux.dispatch.queue.dispatcher import ProcrastinateDispatcher
 
@@ -124,8 +124,8 @@ def shared_store(settings: Settings, *, stands_in: bool) -> tuple[Store, Dispatc
     return _postgres(settings.store, settings, beside=queue.beside), queue
 
 
-def open_store(settings: Settings) -> Store:
-    """The store that the settings name. It is opened by the engine."""
+def open_store(settings: Settings, *, warns: bool = False) -> Store:
+    """The store that the settings name. It is opened by the engine; one that `warns` says what an old SQLite risks."""
     if isinstance(settings.store, Secret):
         return _postgres(settings.store, settings)
     from pollux.stores.sqlite import SqliteStore
@@ -144,7 +144,7 @@ def open_store(settings: Settings) -> Store:
     _refuse_exposed(settings.store, heads)
     warn_of_readable(settings)
     key = read_key(settings.home / "audit.key")
-    return SqliteStore(settings.store, key=key, heads=heads, elsewhere=elsewhere)
+    return SqliteStore(settings.store, key=key, heads=heads, elsewhere=elsewhere, warns=warns)
 
 
 async def examine_postgres(settings: Settings) -> "Examination":

@@ -275,7 +275,13 @@ async def _verifier(settings: Settings) -> AsyncGenerator[Verifier | None]:
         return
     from pollux.asgi.jwt import JwtVerifier
 
-    verifier = JwtVerifier(issuer=settings.oidc_issuer, audience=settings.oidc_audience, jwks=settings.oidc_jwks)
+    verifier = JwtVerifier(
+        issuer=settings.oidc_issuer,
+        audience=settings.oidc_audience,
+        jwks=settings.oidc_jwks,
+        keys_seconds=settings.oidc_keys_seconds,
+        unknown_key_seconds=settings.oidc_unknown_key_seconds,
+    )
     try:
         yield verifier
     finally:

@@ -158,8 +158,8 @@ class Issuer:
     def __post_init__(self) -> None:
         self.verifiers: list[JwtVerifier] = []
 
-    def verifier(self, *, jwks: str | None = None, issuer: str | None = None) -> JwtVerifier:
-        made = JwtVerifier(issuer=issuer or self.url, audience=AUDIENCE, jwks=jwks, now=self.clock)
+    def verifier(self, *, jwks: str | None = None, issuer: str | None = None, **seconds: float) -> JwtVerifier:
+        made = JwtVerifier(issuer=issuer or self.url, audience=AUDIENCE, jwks=jwks, now=self.clock, **seconds)
         self.verifiers.append(made)
         return made
 

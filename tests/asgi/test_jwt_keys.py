@@ -234,6 +234,34 @@ async def test_a_key_that_is_taken_back_stops_counting(issuer: Issuer):
     await unavailable(verifier, issuer.token())
 
 
+async def test_how_long_a_removed_key_counts_and_a_new_one_is_refused_can_be_set(issuer: Issuer):
+    verifier = issuer.verifier(keys_seconds=30.0, unknown_key_seconds=5.0)
+    old, third = issuer.token("ec"), issuer.token()
+    await passes(verifier, old)
+    issuer.keys = [*(key for key in issuer.keys if key["kid"] != "ec"), rsa()()]
+    fresh = issuer.token(header={"kid": "odd"}, sign=RSA_SIGN)
+    issuer.clock.at = NOW + 4.9
+    await refused(verifier, fresh, why="no key")
+    await passes(verifier, old)
+    issuer.clock.at = NOW + 5.0
+    await passes(verifier, fresh)
+    # Read again for the new one, the old one is gone too; without a new one it is once the keys are too old.
+    await refused(verifier, old, why="no key")
+    issuer.keys = [rsa()()]
+    issuer.clock.at = NOW + 34.9
+    await passes(verifier, third)
+    issuer.clock.at = NOW + 35.0
+    await refused(verifier, third, why="no key")
+
+
+async def test_keys_that_are_too_old_are_read_again_however_seldom_a_name_may_make_us(issuer: Issuer):
+    verifier = issuer.verifier(keys_seconds=10.0, unknown_key_seconds=3600.0)
+    await passes(verifier, issuer.token("ec"))
+    issuer.keys = [key for key in issuer.keys if key["kid"] != "ec"]
+    issuer.clock.at = NOW + 10.0
+    await refused(verifier, issuer.token("ec"), why="no key")
+
+
 async def test_callers_at_once_share_one_reading(issuer: Issuer):
     verifier, token = issuer.verifier(), issuer.token()
     await asyncio.gather(*(passes(verifier, token) for _ in range(50)))

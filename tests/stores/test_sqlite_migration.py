@@ -165,7 +165,10 @@ def _make_old(path: Path) -> None:
 
 
 def unnumber(db: sqlite3.Connection) -> None:
-    """As it was before rows were numbered for lists, and told what they may spend and when they ended."""
+    """As it was before rows were numbered for lists, told what they may spend and when they ended, and were summed."""
+    for trigger in ("usage_begins", "usage_grows", "usage_moves"):
+        db.execute(f"DROP TRIGGER {trigger}")
+    db.execute("DROP TABLE usage")
     for trigger in ("runs_begin_ended", "runs_end"):
         db.execute(f"DROP TRIGGER {trigger}")
     for index in ("runs_by_end", "runs_of_user_by_end"):

@@ -1,4 +1,4 @@
-"""The issuer's public keys: kept for ten minutes, asked for again when a token names one that we do not know.
+"""The issuer's public keys: kept for a while, asked for again when a token names one that we do not know.
 
 A key says by itself which one algorithm it is good for; no token has a say in that. Keys that are secret, weak or meant
 for something else are passed over. While the issuer cannot be reached, the keys that it last published stay good.
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 logger = log_of(__name__)
 
 FRESH_SECONDS = 600.0
+"""How long keys are kept, where nothing else is set: so long a key counts that the issuer has removed."""
 AGAIN_SECONDS = 60.0
-"""How soon keys are read again because a token names one that is not there, or because the last reading failed."""
+"""The same: how soon keys are read again because a token names one that is not there, or the last reading failed."""
 
 SOON_SECONDS = 5.0
 """The same while we have no key at all: nobody can be let in until the issuer answers."""
@@ -43,9 +44,19 @@ class AuthUnavailable(Unavailable):
 class Jwks:
     """The keys of one issuer, read by one flight at a time."""
 
-    def __init__(self, source: Source, *, now: Callable[[], Instant]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        now: Callable[[], Instant],
+        fresh: float = FRESH_SECONDS,
+        again: float = AGAIN_SECONDS,
+    ) -> None:
         self._source = source
         self._now = now
+        self._fresh = fresh
+        # Keys that are too old are read again, however seldom a name may make us.
+        self._again = min(again, fresh)
         self._keys: tuple[PyJWK, ...] = ()
         self._read_at: Instant | None = None
         self._tried_at: Instant | None = None
@@ -56,7 +67,7 @@ class Jwks:
 
         Raises AuthUnavailable when there is no key at all to hold a token against.
         """
-        is_fresh = bool(self._keys) and self._is_within(FRESH_SECONDS, self._read_at)
+        is_fresh = bool(self._keys) and self._is_within(self._fresh, self._read_at)
         if not is_fresh or (kid is not None and not self._named(kid)):
             await self._refresh()
         if not self._keys:
@@ -81,7 +92,7 @@ class Jwks:
     async def _refresh(self) -> None:
         """Read the keys again, or wait for whoever is at it; do nothing when that was tried a moment ago."""
         if self._flight is None or self._flight.done():
-            if self._is_within(AGAIN_SECONDS if self._keys else SOON_SECONDS, self._tried_at):
+            if self._is_within(self._again if self._keys else min(self._again, SOON_SECONDS), self._tried_at):
                 return
             self._flight = asyncio.create_task(self._load())
         # Waited for without being owned: a caller who goes away must not end it for the others.

@@ -15,7 +15,7 @@ from typing import Any, cast
 from unicodedata import is_normalized
 
 from pollux.asgi.bodies import parsed
-from pollux.asgi.jwks import Jwks
+from pollux.asgi.jwks import AGAIN_SECONDS, FRESH_SECONDS, Jwks
 from pollux.asgi.jwks_source import source_of
 from pollux.asgi.visits import STRANGER
 from pollux.config import ConfigError
@@ -56,8 +56,18 @@ class JwtVerifier:
     command line, is never anybody else's name.
     """
 
-    def __init__(self, *, issuer: str, audience: str, jwks: str | None, now: Callable[[], Instant] = time.time) -> None:
-        """`jwks` is a path or an address. Raises ConfigError for one that cannot be used, or without PyJWT."""
+    def __init__(
+        self,
+        *,
+        issuer: str,
+        audience: str,
+        jwks: str | None,
+        now: Callable[[], Instant] = time.time,
+        keys_seconds: float = FRESH_SECONDS,
+        unknown_key_seconds: float = AGAIN_SECONDS,
+    ) -> None:
+        """`jwks` is a path or an address. Keys are kept for `keys_seconds`, and read again for one that is unknown at
+        most every `unknown_key_seconds`. Raises ConfigError for what cannot be used, or without PyJWT."""
         if not issuer or not audience:
             raise ConfigError("an issuer and an audience are needed. Set POLLUX_OIDC_ISSUER and POLLUX_OIDC_AUDIENCE")
         # PyJWT can do without cryptography, and then knows only algorithms that we refuse.
@@ -71,7 +81,8 @@ class JwtVerifier:
         self._audience = audience
         self._now = now
         self._jws = PyJWS(algorithms=sorted(ALGORITHMS))
-        self._jwks = Jwks(source_of(issuer=issuer, jwks=jwks), now=now)
+        source = source_of(issuer=issuer, jwks=jwks)
+        self._jwks = Jwks(source, now=now, fresh=keys_seconds, again=unknown_key_seconds)
 
     async def verify(self, token: str) -> Claims:
         """Who the token speaks for, and until when.

@@ -9,8 +9,10 @@ import signal
 import sys
 from contextlib import suppress
 from copy import copy
+from typing import TextIO
 
 from pollux.cli.masking import Mask
+from pollux.cli.repeats import Repeats
 from pollux.cli.shown import shown
 from pollux.core.redact import Secret
 from pollux.engine.logs import place_of
@@ -54,7 +56,7 @@ def make_room() -> None:
 
 def log_to_stderr(level: str, secrets: tuple[Secret, ...]) -> None:
     """Everything that is logged, from this level on, without these secrets."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Handler(sys.stderr)
     handler.setFormatter(_Masked(secrets, is_full=level == "debug"))
     root = logging.getLogger()
     root.handlers = [handler]
@@ -62,6 +64,19 @@ def log_to_stderr(level: str, secrets: tuple[Secret, ...]) -> None:
     if level != "debug":
         # It tells of every job what we tell of every run.
         logging.getLogger("procrastinate").setLevel(logging.WARNING)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Tells each trouble with the store now and then, not each time that somebody meets it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._repeats = Repeats()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        told = self._repeats.worth_telling(record)
+        if told is not None:
+            super().emit(told)
 
 
 class _Masked(logging.Formatter):
@@ -84,4 +99,8 @@ class _Masked(logging.Formatter):
             record = copy(record)
             record.msg, record.args = f"{said}: {place_of(problem)}", None
             record.exc_info = record.exc_text = None
+        elif not self._is_full and not record.name.startswith("pollux"):
+            # A database's driver repeats in several lines what it has said in the first.
+            record = copy(record)
+            record.msg, record.args = record.getMessage().partition("\n")[0], None
         return "\n".join(shown(line) for line in self._mask.text(super().format(record)).split("\n"))

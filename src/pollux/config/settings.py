@@ -62,6 +62,8 @@ class Settings:
     oidc_issuer: str | None
     oidc_audience: str | None
     oidc_jwks: str | None
+    oidc_keys_seconds: int
+    oidc_unknown_key_seconds: int
     seal_key: Secret | None
     old_seal_keys: Secret | None
     google_client_id: str | None

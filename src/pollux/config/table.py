@@ -155,6 +155,12 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting("oidc_jwks", ("POLLUX_OIDC_JWKS",), None, "place", None,
             "The issuer's keys, as an address or a file; the issuer's own discovery document when not set.",
             file=("oidc.jwks",)),
+    Setting("oidc_keys_seconds", ("POLLUX_OIDC_KEYS_SECONDS",), None, "count", "600",
+            "How long the issuer's keys are kept, in seconds: so long at most a token counts whose key was removed.",
+            file=("oidc.keys_seconds",)),
+    Setting("oidc_unknown_key_seconds", ("POLLUX_OIDC_UNKNOWN_KEY_SECONDS",), None, "count", "60",
+            "How often at most they are read again for a token that names an unknown key, in seconds: so long at most "
+            "a new key is refused.", file=("oidc.unknown_key_seconds",)),
     Setting("seal_key", ("POLLUX_SEAL_KEY",), None, "secret", None,
             "Seals the history a page keeps, and browsers' sessions; `$POLLUX_HOME/seal.key` when not set.",
             file=("seal_key",)),

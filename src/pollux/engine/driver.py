@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
-from pollux.core.errors import Draining, Misfit, TooNew, ValidationError
+from pollux.core.errors import Draining, Misfit, StoreError, TooNew, ValidationError
 from pollux.core.events import Event, RunClaimed
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, UserId
@@ -23,7 +23,7 @@ from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
 from pollux.engine.introduction import Introductions
-from pollux.engine.ledger import Facts, Ledger, patiently
+from pollux.engine.ledger import Facts, Ledger, patiently, pause
 from pollux.engine.logs import log_of
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
 from pollux.engine.ports import Dispatcher
@@ -147,6 +147,9 @@ class Driver:
         run, now = self.feed.run, self._means.gate.clock.now
         try:
             event = await self._event_of(run, effect)
+        except Misfit as problem:
+            logger.info("while a tool waited for the store, another driver has taken it over: %s", problem)
+            return
         except asyncio.CancelledError:
             if key not in self._stopping or not isinstance(effect, RunTool):
                 raise
@@ -194,7 +197,7 @@ class Driver:
         gate, now = self._means.gate, self._means.gate.clock.now
         match effect:
             case CallModel():
-                return await perform.call_model(run, lambda: self._request(run), self.feed, now)
+                return await perform.call_model(run, lambda: self._patient_request(run), self.feed, now)
             case RunTool():
                 action = _action(run, effect)
                 reach = AtWork(self._means.ledger, gate, self.feed, action)
@@ -209,6 +212,16 @@ class Driver:
                 raise AssertionError("decisions are made before the commit, not as work")
             case _:
                 assert_never(effect)
+
+    async def _patient_request(self, run: Run) -> tuple[Provider, ModelRequest]:
+        """The request, once the store serves. Raises StoreError where this alone goes on failing."""
+        for tries in range(perform.MOST_AGAIN):
+            try:
+                return await self._request(run)
+            except StoreError as problem:
+                await pause(tries, problem)
+                await patiently(lambda: self._means.ledger.store.versions([run.id]))
+        return await self._request(run)
 
     async def _request(self, run: Run) -> tuple[Provider, ModelRequest]:
         means, feed = self._means, self.feed
@@ -228,10 +241,9 @@ class Driver:
         return means.providers(run.model), request
 
     async def _turns(self, run: Run) -> Turns:
-        feed = self.feed
-        if feed.turns is None:
-            feed.turns = await patiently(lambda: perform.load_turns(run, self._means.ledger.store))
-        return feed.turns
+        if self.feed.turns is None:
+            self.feed.turns = await patiently(lambda: perform.load_turns(run, self._means.ledger.store))
+        return self.feed.turns
 
     async def _record(self, *events: Event) -> None:
         """Write what happened. A store in trouble is waited for: the fact exists whether or not it can be written."""
@@ -378,8 +390,7 @@ class Crew:
             self.go(self._on_end(run))
 
     def _note_time(self, run: Run) -> None:
-        moment = wake_at(run)
-        if moment is not None:
+        if (moment := wake_at(run)) is not None:
             self._dispatcher.wake_at(run.id, moment)
 
     def go(self, work: Coroutine[None, None, None] | Awaitable[None]) -> None:

@@ -128,13 +128,13 @@ class Engine:
         """Whether it takes no new work any more."""
         return self._draining
 
-    async def check_store(self, seconds: float) -> None:
-        """See that the store takes writes. Raises StoreError."""
+    async def check_store(self, seconds: float, *users: UserId) -> None:
+        """See that the store takes writes, and that these users' runs can be decided on. Raises StoreError."""
         try:
             async with asyncio.timeout(seconds):
-                await self._store.commit(NOTHING)
+                await asyncio.gather(self._store.commit(NOTHING), *map(self._store.grants, self._ledger.stuck(*users)))
         except TimeoutError:
-            raise StoreError(f"the store took no write within {seconds:g} seconds") from None
+            raise StoreError(f"the store did not serve within {seconds:g} seconds") from None
 
     # Verbs.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from pollux.core.errors import Draining
+from pollux.core.errors import Draining, StoreError
 from pollux.core.events import Event, ModelCalled
 from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId
@@ -238,6 +238,7 @@ class Feed:
         "run",
         "thread",
         "told",
+        "trouble",
         "turns",
         "users",
         "watchers",
@@ -256,6 +257,8 @@ class Feed:
         self.on_move: Callable[[], None] = do_nothing
         self.told = 0
         """How many are just writing to it from outside."""
+        self.trouble: StoreError | None = None
+        """Why what has happened could not be written the last time."""
         self.users = 0
         self.lock = asyncio.Lock()
         self.watchers: list[Watcher] = []

@@ -79,6 +79,10 @@ class Ledger:
         """The runs that somebody here drives or watches."""
         return list(self._feeds.values())
 
+    def stuck(self, *users: UserId) -> set[UserId]:
+        """These, those whose runs wait for the store, and one that is nobody."""
+        return {UserId(""), *users, *(feed.run.user for feed in self.feeds if feed.trouble)}
+
     def close(self) -> None:
         """The engine is gone: what an abandoned tool still says cannot be written here, and nobody waits in vain."""
         self.is_closed = True
@@ -196,12 +200,14 @@ class Ledger:
                     except Conflict:
                         await self._refresh(feed)
                         continue
+                    feed.trouble = None
                     feed.advance(run, events, change.thread or thread)
                     return run
-            except StoreError:
+            except StoreError as problem:
                 if not patient:
                     raise
-                await pause(tries)
+                feed.trouble = problem
+                await pause(tries, problem)
                 tries += 1
         raise Draining("this process has stopped; the fact can only be told to another")
 
@@ -296,14 +302,14 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await work()
-        except StoreError:
-            await pause(tries)
+        except StoreError as problem:
+            await pause(tries, problem)
             tries += 1
 
 
-async def pause(tries: int) -> None:
+async def pause(tries: int, problem: StoreError) -> None:
     """Give a store in trouble some time."""
-    logger.warning("the store is in trouble; trying again", exc_info=tries == 0)
+    logger.warning("the store is in trouble; trying again", exc_info=problem)
     await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
 
 

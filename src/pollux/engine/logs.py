@@ -21,7 +21,9 @@ class Log(logging.LoggerAdapter[logging.Logger]):
         if problem is None:
             super().log(level, msg, *args, **kwargs)
             return
-        super().log(level, f"{msg}: %s", *args, place_of(problem), **kwargs)
+        # What a store says is about files and databases: for whoever puts it right, that is all there is to know.
+        told = problem if isinstance(problem, StoreError) else place_of(problem)
+        super().log(level, f"{msg}: %s", *args, told, **kwargs)
         super().log(logging.DEBUG, f"{msg}, in full", *args, exc_info=problem, **kwargs)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import math
 import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import fields, is_dataclass, replace
@@ -41,9 +41,11 @@ from pollux.core.ids import Instant
 from pollux.core.messages import JSON, Message
 from pollux.core.profile import Profile
 from pollux.core.run import Action, Compressed, Run, evolve
-from pollux.core.tools import Answered, Reach, Reconciled, Tool, ToolContext, ToolSpec
+from pollux.core.tools import Reach, Reconciled, Tool, ToolContext, ToolSpec
 from pollux.engine.feed import Feed
+from pollux.engine.ledger import patiently, pause
 from pollux.engine.logs import log_of
+from pollux.engine.looking import NOT_NOW
 from pollux.engine.model import Done, ModelRequest, Provider, TextDelta, ThoughtDelta, Turns
 from pollux.engine.ports import Store
 from pollux.engine.retry import retry_at
@@ -51,6 +53,8 @@ from pollux.engine.retry import retry_at
 logger = log_of(__name__)
 
 RECONCILE_SECONDS = 30.0
+MOST_AGAIN = 20
+"""How often a tool begins again, or a request is made, that finds the store in trouble each time, while we do not."""
 MIN_OUTPUT = 16
 UNLIMITED = nullcontext()
 PLAIN = frozenset({str, int, float, bool, type(None)})
@@ -89,8 +93,6 @@ async def call_model(
         raise
     except PolluxError as problem:
         kind = "auth" if isinstance(problem, MissingCredential) else "bad_request"
-        if isinstance(problem, StoreError):
-            logger.warning("a request could not be made", exc_info=problem)
         return _failed(run, kind, public_text(problem), now())
     except (Exception, asyncio.CancelledError) as problem:
         unless_stopped(problem)
@@ -126,12 +128,14 @@ async def call_model(
 
 
 async def instructions(making: Awaitable[str]) -> str:
-    """The instructions. Raises InstructionsFailed, whatever went wrong inside."""
+    """The instructions. Raises InstructionsFailed, whatever went wrong inside; StoreError, since that may pass."""
     try:
         return await making
+    except StoreError:
+        raise
     except Exception as problem:
         logger.exception("instructions failed")
-        said = public_text(problem) if isinstance(problem, PolluxError) else type(problem).__name__
+        said = str(problem) if isinstance(problem, PolluxError) else type(problem).__name__
         raise InstructionsFailed(f"the instructions could not be made ({said})") from problem
 
 
@@ -141,7 +145,25 @@ def unfit(run: Run, at: Instant) -> ModelFailed:
 
 
 async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now, latest: Callable[[], Run]) -> Event:
-    """Execute an action whose start is in the journal. `latest` is the run as it is when something went wrong."""
+    """Execute an action whose start is in the journal. `latest` is the run as it is when something went wrong.
+
+    Where the tool could not go on without the store, and doing it again is harmless or known to be due, it begins
+    again once that can be written: by then nobody else may have taken it over. Raises Misfit where somebody has.
+    """
+    for tries in range(MOST_AGAIN):
+        try:
+            return await _attempt(run, action, tool, reach, now, latest, again=tries)
+        except StoreError as problem:
+            await pause(tries, problem)
+            action = _noted_since(action, latest())
+            await reach.note(action.note)
+    return await _attempt(run, action, tool, reach, now, latest, again=MOST_AGAIN)
+
+
+async def _attempt(
+    run: Run, action: Action, tool: Tool, reach: Reach, now: Now, latest: Callable[[], Run], *, again: int
+) -> Event:
+    """What came of it. Raises StoreError where it is to be done again."""
     assert action.started is not None
     epoch, attempt = action.started.epoch, action.started.attempt
     # A copy: what was decided on and journalled must not change under a tool's hands.
@@ -149,7 +171,7 @@ async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now,
     limit = asyncio.timeout(tool.spec.timeout) if tool.spec.timeout is not None else None
     try:
         async with limit or UNLIMITED:
-            result = await tool.run(context_for(run, action, reach), args)
+            result = await tool.run(context_for(run, action, reach, again=again), args)
     except TimeoutError as problem:
         if limit is None or not limit.expired():
             return await _after_trouble(run, _noted_since(action, latest()), tool, problem, now)
@@ -161,6 +183,14 @@ async def run_tool(run: Run, action: Action, tool: Tool, reach: Reach, now: Now,
     except OutcomeUnknown as problem:
         action = _noted_since(action, latest())
         return await _after_stop(run, action, tool, ToolExecutionError.code, str(problem), now)
+    except StoreError as problem:
+        action = _noted_since(action, latest())
+        if action.repeat == "once" or again == MOST_AGAIN:
+            return await _after_trouble(run, action, tool, problem, now)
+        if action.repeat == "checkable":
+            said = "the store could not be reached"
+            return await _after_stop(run, action, tool, ToolExecutionError.code, said, now, again=problem)
+        raise
     except (Exception, asyncio.CancelledError, SystemExit) as problem:  # noqa: BLE001  It is logged and told below.
         # Also a tool that calls exit(): it ends its own call, not the process of everybody else.
         unless_stopped(problem)
@@ -201,30 +231,8 @@ def _noted_since(action: Action, latest: Run) -> Action:
     return evolve(action, note=known.note) if known is not None else action
 
 
-class _NotNow:
-    """While an outcome is being looked up, nothing is at work."""
-
-    async def note(self, value: JSON) -> None:
-        raise ToolExecutionError("an action is not under way while its outcome is being looked up")
-
-    def tell(self, text: str, *, stream: str = "stdout") -> None:
-        pass
-
-    async def ask(self, tool: str, args: dict[str, JSON], capabilities: Collection[str]) -> Answered:
-        raise ToolExecutionError("a look at an outcome asks for nothing")
-
-    async def objection(self, tool: str, args: dict[str, JSON]) -> str:
-        raise ToolExecutionError("a look at an outcome does nothing else")
-
-    async def observe(self, tool: str, title: str, status: str) -> None:
-        raise ToolExecutionError("a look at an outcome observes nothing")
-
-
-_NOT_NOW = _NotNow()
-
-
-def context_for(run: Run, action: Action, reach: Reach = _NOT_NOW) -> ToolContext:
-    """What a tool may know about who is asking."""
+def context_for(run: Run, action: Action, reach: Reach = NOT_NOW, *, again: int = 0) -> ToolContext:
+    """What a tool may know about who is asking. `again` counts the times that it had to begin anew."""
     return ToolContext(
         user=run.user,
         origin=run.origin,
@@ -232,7 +240,7 @@ def context_for(run: Run, action: Action, reach: Reach = _NOT_NOW) -> ToolContex
         action_id=action.id,
         thread_id=run.thread_id,
         deadline=run.deadline,
-        attempt=action.started.attempt if action.started else 1,
+        attempt=again + (action.started.attempt if action.started else 1),
         noted=deepcopy(action.note),
         reach=reach,
     )
@@ -247,7 +255,10 @@ async def _after_trouble(run: Run, action: Action, tool: Tool, problem: BaseExce
     return _action_failed(action, "tool_call_failure", said, now())
 
 
-async def _after_stop(run: Run, action: Action, tool: Tool | None, code: str, message: str, now: Now) -> Event:
+async def _after_stop(
+    run: Run, action: Action, tool: Tool | None, code: str, message: str, now: Now, *, again: StoreError | None = None
+) -> Event:
+    """What to record. Raises `again` where that is given and nothing has happened."""
     if action.repeat == "repeatable":
         return _action_failed(action, code, message, now())
     found = await _look(run, action, tool) if action.repeat == "checkable" else Reconciled("unknown")
@@ -261,6 +272,8 @@ async def _after_stop(run: Run, action: Action, tool: Tool | None, code: str, me
             at=now(),
         )
     if found.outcome == "not_done":
+        if again:
+            raise again
         return _action_failed(action, code, message, now())
     # It had begun and nobody can say how far it came: the honest answer is that we do not know.
     said = f"{message}; {found.detail or 'it may or may not have happened'}"
@@ -271,13 +284,18 @@ async def _look(run: Run, action: Action, tool: Tool | None) -> Reconciled:
     if tool is None:
         return Reconciled("unknown")
     try:
-        async with asyncio.timeout(RECONCILE_SECONDS):
-            found = await tool.reconcile(context_for(run, action), deepcopy(action.args))
+        # A store in trouble says nothing of the outcome: it is waited for, and the look is taken then.
+        found = await patiently(lambda: _glance(run, action, tool))
         return Reconciled(found.outcome if found.outcome in _OUTCOMES else "unknown", found.result, _text(found.detail))
     except (Exception, asyncio.CancelledError) as problem:
         unless_stopped(problem)
         logger.exception("a look at the outcome failed")
         return Reconciled("unknown")
+
+
+async def _glance(run: Run, action: Action, tool: Tool) -> Reconciled:
+    async with asyncio.timeout(RECONCILE_SECONDS):
+        return await tool.reconcile(context_for(run, action), deepcopy(action.args))
 
 
 def unless_stopped(problem: BaseException) -> None:

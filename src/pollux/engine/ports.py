@@ -297,7 +297,7 @@ class Store(Protocol):
         ...
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
-        """What this user's runs used that began at that moment or later, by day and model, in this order."""
+        """What this user's runs used that began on the day of that moment or later, by day and model, in this order."""
         ...
 
     async def approvals(

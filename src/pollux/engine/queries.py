@@ -133,7 +133,7 @@ class Queries:
         return await self._store.spent(user, since, is_prefix=is_prefix)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
-        """What this user's runs used that began at that moment or later, by day and model."""
+        """What this user's runs used that began on the day of that moment or later, by day and model."""
         return await self._store.usage(user, since)
 
     async def audit(

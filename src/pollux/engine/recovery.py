@@ -112,7 +112,8 @@ class Recovery:
     async def again(self, run_id: RunId) -> None:
         """Take the run up once more, after a while."""
         await asyncio.sleep(AGAIN_SECONDS)
-        await self._try(self.wake(run_id))
+        # Until the store answers: nobody else may look for it.
+        await self._try(patiently(lambda: self.wake(run_id)))
 
     async def _hear_all_children(self, run_id: RunId) -> None:
         try:

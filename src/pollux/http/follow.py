@@ -3,29 +3,32 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from pollux.asgi.beats import with_beats
 from pollux.asgi.bodies import encoded
 from pollux.asgi.errors import INTERNAL
 from pollux.asgi.follow import Follow, is_settled
 from pollux.core.errors import PolluxError, public_text
 from pollux.core.run import Run
-from pollux.engine.engine import Engine
 from pollux.engine.logs import log_of
 from pollux.engine.ports import Recorded
-from pollux.http.runtime import as_it_is
+from pollux.http.runtime import Looks, Runtime, as_it_is
 from pollux.http.views import run_view
 from pollux.wire.breaks import json_line
 
 logger = log_of(__name__)
 
 
-async def told(engine: Engine, begun: Run) -> AsyncGenerator[bytes]:
+async def told(runtime: Runtime, begun: Run) -> AsyncGenerator[bytes]:
     """A run's lines, from its beginning to where nothing is owed. The last one is a result, or why there is none."""
     first = {"type": "status", "status": "planning", "threadId": begun.thread_id, "runId": begun.id}
     yield json_line(encoded(first))
-    follow = Follow()
+    engine, follow, looks = runtime.engine, Follow(), Looks(runtime, begun)
     try:
-        async with aclosing(engine.watch(begun.id)) as items:
+        async with aclosing(engine.watch(begun.id)) as watched, aclosing(with_beats(watched)) as items:
             async for item in items:
+                if item is None:
+                    await looks.look()
+                    continue
                 for line in follow.read(item):
                     yield json_line(encoded(line))
                 if type(item) is not Recorded:

@@ -24,11 +24,9 @@ from pollux.http.overview_shapes import (
     UnknownView,
     UsageDays,
 )
-from pollux.http.runtime import Runtime
+from pollux.http.runtime import READY_SECONDS, Runtime
 from pollux.http.views import prompt_of
 
-READY_SECONDS = 2.0
-"""How long the store may take before this process says that it is not ready."""
 COUNTED = 100
 EPOCH = date(1970, 1, 1)
 

@@ -9,12 +9,18 @@ from pollux.asgi.budget import Budget
 from pollux.asgi.door import Rate
 from pollux.core.errors import Draining, StoreError
 from pollux.core.frozen import frozen
+from pollux.core.run import Run
 from pollux.engine.engine import Engine
 
 if TYPE_CHECKING:
     from pollux.tools.google.account import Google
 
 E = TypeVar("E", bound=Exception)
+
+READY_SECONDS = 2.0
+"""How long the store may take before this process says that it is not ready."""
+LOOK_SECONDS = 15.0
+"""After so long without a word from a run, somebody looks whether the store is there."""
 
 
 @frozen
@@ -40,6 +46,25 @@ class Runtime:
     """Why the default profile's model cannot be asked, for want of a key."""
     since: float = field(default_factory=time.monotonic)
     """When it began to serve."""
+
+
+class Looks:
+    """Whether a run that says nothing waits for the store. To be asked while it says nothing, again and again."""
+
+    def __init__(self, runtime: Runtime, run: Run) -> None:
+        self._engine = runtime.engine
+        self._user = run.user
+        self._has_failed = False
+
+    async def look(self) -> None:
+        """Raises StoreError when the store fails for the second time in a row. The run goes on once it is back."""
+        try:
+            await self._engine.check_store(READY_SECONDS, self._user)
+            self._has_failed = False
+        except StoreError:
+            if self._has_failed:
+                raise
+            self._has_failed = True
 
 
 def as_it_is(engine: Engine, problem: E) -> E | Draining:

@@ -10,7 +10,7 @@ from pollux.asgi.shapes import PageQuery
 from pollux.http import attachments, audit, browser, google, journal, lists, overview, records, threads, verbs
 from pollux.http import overview_shapes as o
 from pollux.http import shapes as s
-from pollux.http.runtime import Runtime
+from pollux.http.runtime import READY_SECONDS, Runtime
 
 
 async def healthy(runtime: Runtime, call: Call) -> s.Health:
@@ -22,7 +22,7 @@ async def ready(runtime: Runtime, call: Call) -> s.Health:
     """This process takes work: its store takes writes, and it is not on its way out."""
     if runtime.engine.is_draining:
         raise HttpError(503, "draining", "this process is stopping", headers={"retry-after": "1"})
-    await runtime.engine.check_store(overview.READY_SECONDS)
+    await runtime.engine.check_store(READY_SECONDS)
     return s.Health(status="ready", version=__version__)
 
 

@@ -3,6 +3,7 @@
 An answer names an approval and a decision, nothing else: what runs is what was stored when the question was asked.
 """
 
+import asyncio
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from typing import Literal
@@ -13,7 +14,16 @@ from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Answer, Call
 from pollux.asgi.errors import HttpError
 from pollux.asgi.ndjson import Lines
-from pollux.core.errors import Draining, Misfit, NotFound, PolicyError, ThreadBusy, ValidationError
+from pollux.core.errors import (
+    Draining,
+    Misfit,
+    NotFound,
+    PolicyError,
+    StoreError,
+    ThreadBusy,
+    ValidationError,
+    public_text,
+)
 from pollux.core.ids import RunId, ThreadId
 from pollux.core.messages import user
 from pollux.core.run import Run, run_of
@@ -22,7 +32,7 @@ from pollux.engine.engine import Start
 from pollux.http.attachments import blobs_of, check_room
 from pollux.http.follow import told
 from pollux.http.idempotency import begin_once
-from pollux.http.runtime import Runtime
+from pollux.http.runtime import LOOK_SECONDS, Looks, Runtime
 from pollux.http.shapes import Edited, ResolveBody, Resolved, RunBody, RunView
 from pollux.http.views import action_view, approval_view, run_view
 
@@ -38,16 +48,28 @@ async def run(runtime: Runtime, call: Call) -> RunView:
     """Begin a run, and answer when nothing is owed: it has ended, or people have to say something."""
     begun = await begin(runtime, call)
     try:
-        settled = await call.unless_gone(runtime.engine.wait_settled(begun.id))
-    except Draining as problem:
-        raise HttpError(503, problem.code, str(problem), more={"runId": begun.id}) from None
+        settled = await call.unless_gone(_settled(runtime, begun))
+    except (Draining, StoreError) as problem:
+        raise HttpError(503, problem.code, public_text(problem), more={"runId": begun.id}) from None
     return run_view(settled)
+
+
+async def _settled(runtime: Runtime, run: Run) -> Run:
+    """The run when nothing is owed. Raises StoreError where it waits for the store, and has for a while."""
+    looks = None
+    while True:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                return await runtime.engine.wait_settled(run.id)
+        except TimeoutError:
+            looks = looks or Looks(runtime, run)
+            await looks.look()
 
 
 async def stream(runtime: Runtime, call: Call) -> Lines:
     """The same, told as it happens."""
     begun = await begin(runtime, call)
-    return Lines(told(runtime.engine, begun))
+    return Lines(told(runtime, begun))
 
 
 async def cancelled(runtime: Runtime, call: Call) -> Answer:

@@ -64,6 +64,11 @@ class Drivers:
         finally:
             os.close(file)
 
+    def has_any(self) -> bool:
+        """Whether any process drives, or may."""
+        # Of all of them: what a dead one left behind is removed on the way.
+        return sum(self.is_alive(path.name) for path in self._directory.glob("drv_*")) > 0
+
     def close(self) -> None:
         """Every name given here is dead from now on."""
         for name, file in self._held.items():
@@ -99,8 +104,7 @@ class Drivers:
         return None
 
     def _sweep(self) -> None:
-        for path in self._directory.glob("drv_*"):
-            self.is_alive(path.name)
+        self.has_any()
 
 
 def _watch_forks(drivers: Drivers) -> None:

@@ -1,4 +1,4 @@
-"""What both databases tell of runs without their journals: the beginnings of prompts, and sums of what was used."""
+"""What both databases tell of runs without their journals: the beginnings of prompts, and what was spent."""
 
 import json
 import re
@@ -11,17 +11,6 @@ BEGINNING: Final = 2_048
 # A JSON text as far as it is there: the end may be missing, in the middle of a character too.
 _TEXT: Final = re.compile(rb'\{"text":"((?:[^"\\]|\\u[0-9a-f]{4}|\\[^u])*)', re.DOTALL)
 
-_COUNTS: Final = ", ".join(
-    f"CAST(sum(CASE WHEN told = version THEN {name} ELSE 0 END) AS bigint)"
-    for name in ("input", "output", "thoughts", "cached")
-)
-# Where the glance was left behind, only the total is known. One call without a price makes the sum unknown; a run that
-# used nothing cost nothing.
-USED_BY_MODEL: Final = f"""
-    CASE WHEN told = version THEN model ELSE '' END AS name, count(*), {_COUNTS}, CAST(sum(tokens) AS bigint),
-    CASE WHEN count(*) FILTER (WHERE tokens > 0 AND (told <> version OR cost IS NULL)) = 0 THEN sum(cost) END
-"""
-"""The columns of `DayUsage` after its day, as SQL."""
 UNSURE: Final = "(unknown > 0 OR told <> version)"
 """Of a run that ended badly: whether it may hold an action whose outcome is unknown."""
 

@@ -41,6 +41,7 @@ from pollux.stores.audit import Kept, Tip, chained, digest_of
 from pollux.stores.glances import LONGEST_PROMPT
 from pollux.stores.head_lines import NO_HEADS
 from pollux.stores.heads import Heads
+from pollux.stores.usage import Sums
 from pollux.stores.verify import Evidence, part_of, verify
 from pollux.wire.codec import Erased
 
@@ -60,6 +61,9 @@ class MemoryStore:
         self._rows: dict[RunId, RunRow] = {}
         self._moving: dict[RunId, RunRow] = {}
         """The rows of runs that are owed something, or wait for a moment."""
+        self._used = Sums()
+        self._unsummed: set[RunId] = set()
+        """Runs that were written since the sums were asked for: a commit costs microseconds, a glance too."""
         self._threads: dict[ThreadId, Thread] = {}
         self._thread_journals: dict[ThreadId, list[ThreadEvent]] = {}
         self._messages: dict[ThreadId, list[Message]] = {}
@@ -93,6 +97,7 @@ class MemoryStore:
             self._journals.setdefault(change.run.id, []).extend(change.events)
         if change.row:
             self._put(change.row)
+            self._unsummed.add(change.row.run_id)
         if change.thread and thread_id:
             after = merged(change, change.thread, thread)
             if thread and after.updated_at != thread.updated_at:
@@ -179,11 +184,10 @@ class MemoryStore:
         return Spending(used, sum(_promised(self._runs[row.run_id]) for row in whose))
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
-        own = (self._told(row) for row in self._rows.values() if row.user == user and row.created_at >= since)
-        by_day: dict[tuple[int, str], list[RunRow]] = {}
-        for row in own:
-            by_day.setdefault((int(row.created_at // 86400), row.glance.model if row.glance else ""), []).append(row)
-        return [_used(day, model, rows) for (day, model), rows in sorted(by_day.items())]
+        for run_id in self._unsummed:
+            self._used.note(self._rows[run_id], glance_of(self._runs[run_id]))
+        self._unsummed.clear()
+        return self._used.since(user, since)
 
     async def approvals(
         self,
@@ -354,19 +358,6 @@ def _page(rows: Iterable[Row], key: Callable[[Row], str], limit: int | None, bef
         ids = [key(row) for row in ordered]
         ordered = ordered[ids.index(before) + 1 :] if before in ids else []
     return ordered[:limit]
-
-
-def _used(day: int, model: str, rows: Sequence[RunRow]) -> DayUsage:
-    glances = [row.glance for row in rows if row.glance]
-    costs = [row.glance.cost if row.glance else None for row in rows if row.tokens]
-    return DayUsage(
-        day,
-        model,
-        len(rows),
-        *(sum(getattr(glance, name) for glance in glances) for name in ("input", "output", "thoughts", "cached")),
-        total=sum(row.tokens for row in rows),
-        cost=None if not costs or None in costs else sum(each for each in costs if each is not None),
-    )
 
 
 def _age(row: RunRow) -> tuple[float, str]:

@@ -21,9 +21,10 @@ from pollux.engine.glance import DayUsage, Spending
 from pollux.engine.ports import AuditEntry, AuditFilter, Recorded, RunRow
 from pollux.stores import rows
 from pollux.stores.audit import Kept, entry_of
-from pollux.stores.glances import BEGINNING, USED_BY_MODEL, beginning_of, spending
+from pollux.stores.glances import BEGINNING, beginning_of, spending
 from pollux.stores.troubles import explained
 from pollux.stores.uptime import Machine, time_since
+from pollux.stores.usage import asked, day_of
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 Db = sqlite3.Connection
@@ -35,10 +36,7 @@ _PROMPT = """
     SELECT substr(body, 1, ?) FROM messages JOIN content USING (thread_id, digest)
     WHERE thread_id = ? AND run_id = ? AND role = 'user' ORDER BY seq DESC LIMIT 1
 """
-_USAGE = f"""
-    SELECT CAST(created_at / 86400 AS INTEGER) AS day, {USED_BY_MODEL} FROM runs
-    WHERE user = ? AND created_at >= ? GROUP BY 1, 2 ORDER BY 1, 2
-"""
+USAGE = asked("usage", "?", "user")
 
 
 # The length of a body stands before it: one that is too much is not read.
@@ -231,8 +229,8 @@ def prompts(db: Db, runs: Sequence[RunRow]) -> dict[RunId, str]:
 
 
 def usage(db: Db, user: str, since: Instant) -> list[DayUsage]:
-    """What a user's runs used from that moment on, by day and model."""
-    return [DayUsage(*row) for row in db.execute(_USAGE, (user, since))]
+    """What a user's runs used from the day of that moment on, by day and model."""
+    return [DayUsage(*row) for row in db.execute(USAGE, (user, day_of(since)))]
 
 
 def secret(db: sqlite3.Connection, user: str, name: str) -> bytes | None:
@@ -264,7 +262,7 @@ def grants(db: Db, user: str | None) -> list[Grant]:
     """What a user has granted, or everybody has, oldest first."""
     condition, values = ("TRUE", ()) if user is None else ("user = ?", (user,))
     statement = f"SELECT {', '.join(rows.GRANT)} FROM grants WHERE {condition} ORDER BY granted_at, grant_id"
-    return [Grant(*row) for row in db.execute(statement, values)]
+    return [rows.grant_of_row(row) for row in db.execute(statement, values)]
 
 
 def due(db: Db, now: Instant) -> list[RunId]:

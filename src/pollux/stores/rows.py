@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from pollux.core.errors import ValidationError
-from pollux.core.policy import Grant
+from pollux.core.errors import StoreError, ValidationError
+from pollux.core.policy import SCOPES, Grant
 from pollux.core.run import Compressed, Run
 from pollux.core.thread import Thread
 from pollux.engine.browser_session import BrowserSession
@@ -209,6 +209,16 @@ def thread_of_row(row: tuple[Any, ...]) -> Thread:
         project,
         tuple(sources.split("\n")) if sources else (),
     )
+
+
+def grant_of_row(row: tuple[Any, ...]) -> Grant:
+    """The grant that these columns hold. Raises StoreError for what is none: nobody is to count on it."""
+    grant = Grant(*row)
+    texts = (*row[:4], *row[8:], *(value for value in row[6:8] if value is not None))
+    is_whole = all(isinstance(value, str) for value in texts) and isinstance(grant.granted_at, float)
+    if not is_whole or grant.scope not in SCOPES:
+        raise StoreError("expected a stored grant, found something else. Restore the table grants from a copy")
+    return grant
 
 
 def run_of_row(row: tuple[Any, ...]) -> RunRow:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pollux.core.errors import StoreError
+from pollux.stores import usage
 
 
 class Additive(tuple[str, ...]):
@@ -232,6 +233,39 @@ TENTH = Additive((
     "CREATE INDEX runs_by_end ON runs (ended_at)",
 ))  # fmt: skip
 
+
+def _at(row: str) -> list[str]:
+    """The user, day and model that a run's row counts for."""
+    return [f"{row}user", f"CAST({row}created_at / {usage.DAY} AS INTEGER)", usage.name(row)]
+
+
+_COUNT_NEW = (
+    f"INSERT INTO usage (user, day, model, {', '.join(usage.COLUMNS)})"
+    f" VALUES ({', '.join([*_at('NEW.'), *usage.amounts('NEW.')])})"
+    f" ON CONFLICT (user, day, model) DO UPDATE SET {usage.more('usage')};"
+)
+_COUNT = "UPDATE usage SET {} WHERE (user, day, model) = ({});"
+_COUNT_CHANGE = _COUNT.format(usage.CHANGED, ", ".join(_at("NEW.")))
+_COUNT_LESS = _COUNT.format(usage.LESS, ", ".join(_at("OLD.")))
+
+ELEVENTH = Additive((
+    # What was used, by day and model: a sum reads these instead of every run. By triggers: also for rows of older
+    # processes. What lies before is summed up once.
+    f"""
+    CREATE TABLE usage (
+        user TEXT NOT NULL, day INTEGER NOT NULL, model TEXT NOT NULL,
+        {' INTEGER NOT NULL, '.join(usage.COLUMNS)} INTEGER NOT NULL, PRIMARY KEY (user, day, model)
+    ) WITHOUT ROWID
+    """,
+    f"INSERT INTO usage SELECT {', '.join([*_at(''), *(f'sum({amount})' for amount in usage.amounts())])}"
+    " FROM runs GROUP BY 1, 2, 3",
+    f"CREATE TRIGGER usage_begins AFTER INSERT ON runs BEGIN {_COUNT_NEW} END",
+    f"CREATE TRIGGER usage_grows AFTER UPDATE OF {usage.TOLD} ON runs"
+    f" WHEN NOT ({usage.IS_ANOTHER}) AND {usage.IS_CHANGED} BEGIN {_COUNT_CHANGE} END",
+    f"CREATE TRIGGER usage_moves AFTER UPDATE OF {usage.TOLD} ON runs"
+    f" WHEN {usage.IS_ANOTHER} BEGIN {_COUNT_LESS} {_COUNT_NEW} END",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*FIRST, *TRIGGERS.values()),
     SECOND,
@@ -243,6 +277,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     EIGHTH,
     NINTH,
     TENTH,
+    ELEVENTH,
 )
 """Statements by version: the first brings an empty file to version 1, and so on."""
 

@@ -5,6 +5,7 @@ short ones run where they are asked, long ones in a thread, so that the event lo
 """
 
 import asyncio
+import logging
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -35,6 +36,7 @@ from pollux.engine.ports import (
     Recorded,
     RunRow,
 )
+from pollux.engine.sqlite_fault import CORRECTED, can_lose_commits
 from pollux.stores import lineage, reading, rows
 from pollux.stores.audit import Tip, digest_of
 from pollux.stores.drivers import Drivers
@@ -51,6 +53,8 @@ from pollux.stores.verify import Evidence, part_of, verify
 from pollux.stores.writer import Writer, checkpoint
 from pollux.wire.codec import Codec
 
+logger = logging.getLogger(__name__)
+
 POLL_SECONDS = 0.05
 ERASURE_TRIES = 200
 LATEST_SECONDS = 1.0
@@ -63,6 +67,11 @@ LIGHT = 1 << 18
 _LAST = "SELECT seq, hash, at, (SELECT value FROM meta WHERE name = 'adoptions') FROM audit ORDER BY seq DESC LIMIT 1"
 _STILL_THERE = "SELECT (SELECT hash FROM audit WHERE seq = ?), (SELECT value FROM meta WHERE name = 'restored')"
 
+SHARED = (
+    "SQLite %s can lose commits when two programs empty a store's log at once, and another process uses %s. Those of"
+    " Pollux take turns: let no other program write that file, or use a Python with SQLite %s"
+)
+
 T = TypeVar("T")
 Db = sqlite3.Connection
 
@@ -71,7 +80,7 @@ class SqliteStore:
     """Remembers in one SQLite file.
 
     `key` makes digests and seals that nobody can make without it; `heads` is where the audit's heads are appended, and
-    `elsewhere` where others keep them.
+    `elsewhere` where others keep them. One that `warns` says so where it is shared and SQLite is too old for that.
     """
 
     is_instant = False
@@ -86,9 +95,11 @@ class SqliteStore:
         heads: Path | None = None,
         elsewhere: Path | None = None,
         machine: Machine = uptime,
+        warns: bool = False,
     ) -> None:
         self._path = Path(path)
         self._machine = machine
+        self._warns = warns
         self._key = key
         self._codec = Codec(key)
         self._heads = Heads(heads, key, elsewhere) if heads else None
@@ -313,6 +324,8 @@ class SqliteStore:
 
     def enlist(self) -> str:
         self._opened()
+        if self._warns and self._drivers.has_any() and can_lose_commits(sqlite3.sqlite_version_info):
+            logger.warning(SHARED, sqlite3.sqlite_version, self._path, CORRECTED)
         return self._drivers.enlist()
 
     async def is_alive(self, driver: str) -> bool:

@@ -141,10 +141,11 @@ class Writer(Generic[Item]):
             with self._lock:
                 work(self._connected(), jobs)
         except sqlite3.Error as problem:
-            logger.warning("the store could not write: %s", problem)
+            told = explained(problem, self._path)
+            logger.warning("the store could not write: %s", told)
             self._recover(problem)
             for job in jobs:
-                job.error = explained(problem, self._path)
+                job.error = told
         except PolluxError as problem:
             for job in jobs:
                 job.error = problem

@@ -1,5 +1,8 @@
 """The store suite's fourth part: what lists and sums tell of runs without their journals."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
+
 import pytest
 
 from pollux.core.events import ActionSettled, ActionStarted, RunClaimed
@@ -7,11 +10,32 @@ from pollux.core.ids import UserId
 from pollux.core.messages import Blob, Message, Text, user
 from pollux.core.thread import MessagesImported, ThreadErased
 from pollux.engine.glance import DayUsage, glance_of
-from pollux.engine.ports import AuditFilter, Store
+from pollux.engine.ports import AuditFilter, RunRow, Store
 from pollux.testing.store_fixtures import StoreFixtures
 from pollux.testing.store_lab import ADA, BOB, NOON, Story, tell_all, thread_change
 
 DAY = 86_400.0
+
+
+def summed(rows: Iterable[RunRow]) -> list[tuple[int | float | str | None, ...]]:
+    """What these runs used by day and model, summed up run by run."""
+    sums: dict[tuple[int, str], list[RunRow]] = {}
+    for row in rows:
+        sums.setdefault((int(row.created_at // DAY), row.glance.model if row.glance else ""), []).append(row)
+    return [(*key, *_sum(sums[key])) for key in sorted(sums)]
+
+
+def _sum(rows: Sequence[RunRow]) -> tuple[int | float | None, ...]:
+    told = [row.glance for row in rows if row.glance]
+    costs = [row.glance.cost if row.glance else None for row in rows if row.tokens]
+    counts = [sum(getattr(glance, name) for glance in told) for name in ("input", "output", "thoughts", "cached")]
+    cost = None if not costs or None in costs else round(sum(each for each in costs if each is not None), 12)
+    return len(rows), *counts, sum(row.tokens for row in rows), cost
+
+
+def plain(found: Iterable[DayUsage]) -> list[tuple[int | float | str | None, ...]]:
+    """The same, as a store tells it."""
+    return [(*astuple(used)[:-1], None if used.cost is None else round(used.cost, 12)) for used in found]
 
 
 @pytest.mark.asyncio
@@ -85,6 +109,29 @@ class Telling(StoreFixtures):
         priced, unpriced = await store.usage(ADA, 0)
         assert (priced.model, priced.runs, priced.cost) == ("gemini-2.5-flash", 3, pytest.approx(31e-6))
         assert (unpriced.model, unpriced.total, unpriced.cost) == ("unheard-of", 15, None)
+
+    async def test_sums_of_what_was_used_are_those_of_the_runs_however_these_go_on(self, store: Store):
+        stories = [
+            Story(f"{model}-{number}", at=DAY * (3 + number % 3) + number, model=model)
+            for number in range(6)
+            for model in ("gemini-2.5-flash", "unheard-of")
+        ]
+        for number, story in enumerate(stories):
+            await story.start(store)
+            if number % 4 == 0:
+                continue
+            if number % 3 == 0:
+                action = await story.ask(store)
+                await story.resolve(store, action)
+                await story.execute(store, action)
+                await story.finish(store)
+            else:
+                await story.answer(store)
+            assert plain(await store.usage(ADA, 0)) == summed(await store.runs(ADA))
+        ended = stories[1]
+        await store.commit(thread_change(ended.thread, ThreadErased(by="ada", at=NOON)))
+        await store.erase(ended.thread.id)
+        assert plain(await store.usage(ADA, 0)) == summed(await store.runs(ADA))
 
     async def test_erasing_what_was_said_gives_back_nothing_that_was_used(self, store: Store):
         story = await Story("1").start(store)

@@ -490,6 +490,24 @@ async def test_a_look_that_fails_leaves_the_outcome_open_with_words(world: World
     assert "pollux actions settle act_1_1.0" in found.detail
 
 
+async def test_a_look_that_finds_no_account_for_want_of_a_store_says_nothing_of_the_mail(world: World):
+    journal, args = Journal(), letter(world)
+    await interrupted(world, journal, args, SEND)
+    found, tokens = world.tokens.token, vars(world.tokens)
+
+    async def gone(*_: Any, **__: Any) -> Any:
+        raise StoreError("the database restarts")
+
+    tokens["token"] = gone
+    with pytest.raises(StoreError):
+        await world.gmail.reconcile(journal.context(), args)
+    with pytest.raises(StoreError):
+        await world.gmail.run(journal.begun(), args)
+    tokens["token"] = found
+    outcome, _ = await finished(world.gmail, journal, args)
+    assert (outcome, len(world.sent()), await world.drafts()) == ("done", 1, [])
+
+
 async def test_what_was_sent_a_moment_ago_may_be_listed_later(world: World):
     journal, args = Journal(), letter(world)
     await interrupted(world, journal, args, SEND)

@@ -15,6 +15,7 @@ from pollux.config import ConfigError, ModelRef, Settings, explain_missing, load
 from pollux.core.errors import PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.engine import deprecated
+from pollux.engine.sqlite_fault import CORRECTED, can_lose_commits
 
 Status = Literal["ok", "warning", "error"]
 
@@ -45,13 +46,13 @@ def python() -> Check:
 def sqlite(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> Check:
     """The library that keeps the store, and whether it has the fault that two checkpoints at once can lose commits."""
     said = f"SQLite {'.'.join(str(number) for number in version)}"
-    if version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0):
+    if not can_lose_commits(version):
         return Check("sqlite", "ok", said)
     return Check(
         "sqlite",
         "warning",
         f"{said} can lose commits when two processes empty its log at once. Pollux never does; other programs might",
-        "Let only Pollux write its store, or use a Python with SQLite 3.51.3 or newer",
+        f"Let only Pollux write its store, or use a Python with SQLite {CORRECTED}",
     )
 
 

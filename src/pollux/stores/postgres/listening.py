@@ -129,7 +129,7 @@ class Line:
             try:
                 await self._listen(self._db)
             except psycopg.Error as problem:
-                logger.warning("the line to the database was lost: %s", type(problem).__name__)
+                logger.warning("the line to the database was lost: %s", explained(problem, self._address))
             await self._hang_up()
             await self._take_up()
 
@@ -150,6 +150,7 @@ class Line:
                 logger.warning("the line to the database is still lost: %s", problem)
             except psycopg.Error:
                 await self._hang_up()
+        logger.info("the line to the database is back")
         # Nobody knows what was said meanwhile.
         self._news.miss()
         self.airwaves.miss()

@@ -9,11 +9,12 @@ from pollux.core.frozen import frozen
 from pollux.core.messages import Message
 from pollux.core.thread import ThreadEvent
 from pollux.engine.ports import AuditFilter
-from pollux.stores.glances import USED_BY_MODEL, spending
+from pollux.stores.glances import spending
 from pollux.stores.postgres.rows import columns
 from pollux.stores.postgres.scopes import Row, Statement
 from pollux.stores.reading import wanted
 from pollux.stores.rows import AUDIT, GRANT, LISTED, SESSION, THREAD, run_stream, thread_stream
+from pollux.stores.usage import asked
 from pollux.wire.codec import Erased, decode, decode_message, references
 
 
@@ -148,10 +149,7 @@ PROMPTS = b"""
         ORDER BY seq DESC LIMIT 1
     ) AS prompt JOIN pollux.content ON content.thread_id = wanted.thread_id AND content.digest = prompt.digest
 """
-USAGE = f"""
-    SELECT CAST(floor(created_at / 86400) AS bigint) AS day, {USED_BY_MODEL} FROM pollux.runs
-    WHERE "user" = %s AND created_at >= %s GROUP BY 1, 2 ORDER BY 1, 2
-""".encode()
+USAGE = asked("pollux.usage", "%s", '"user"').encode()
 HAS_WORKERS = b"SELECT FROM pg_tables WHERE schemaname = 'pollux' AND tablename = 'procrastinate_workers'"
 WORKERS = b"""
     SELECT count(*) FROM pollux.procrastinate_workers

@@ -16,10 +16,13 @@ import hmac
 from collections.abc import Sequence
 
 from pollux.core.errors import StoreError
+from pollux.stores import usage
 from pollux.stores.postgres.address import Address
 from pollux.stores.postgres.scopes import Db
 from pollux.stores.schema import Additive
 
+USAGE_SLOTS = 8
+"""A power of two. What one user's runs of a day and a model used is kept in so many rows."""
 _MIGRATING = 0x706F6C6C7578
 """The advisory lock of whoever migrates: "pollux" in ASCII."""
 
@@ -112,7 +115,7 @@ _TABLES = (
 _SCOPE = "(SELECT current_setting('pollux.scope', true))"
 _OWNER = "(SELECT current_setting('pollux.user', true))"
 _FIRST_OWNED = ("threads", "runs", "approvals", "grants", "secrets", "audit")
-OWNED = (*_FIRST_OWNED, "sessions")
+OWNED = (*_FIRST_OWNED, "sessions", "usage")
 """Tables whose rows each have a user."""
 INNER = ("events", "content", "messages")
 """Tables that only the engine reads: whose they are is known by their threads and runs."""
@@ -250,6 +253,57 @@ _ENDS = Additive((
     "CREATE INDEX runs_by_end ON pollux.runs (ended_at)",
 ))  # fmt: skip
 
+_KEYS = '"user", day, model, slot'
+
+
+def _at(row: str) -> str:
+    """The user, day, model and slot that a run's row counts for."""
+    day, slot = f"CAST(floor({row}created_at / {usage.DAY}) AS bigint)", f"hashtext({row}run_id) & {USAGE_SLOTS - 1}"
+    return f'{row}"user", {day}, {usage.name(row)}, {slot}'
+
+
+def _counting(name: str, event: str, when: str, *work: str) -> Sequence[str]:
+    body = f"BEGIN {' '.join(work)} RETURN NULL; END"
+    return (
+        f"CREATE FUNCTION pollux.{name}() RETURNS trigger LANGUAGE plpgsql AS $${body}$$",
+        f"CREATE TRIGGER {name} AFTER {event} ON pollux.runs FOR EACH ROW {when} EXECUTE FUNCTION pollux.{name}()",
+    )
+
+
+_COUNT_NEW = (
+    f"INSERT INTO pollux.usage AS sums ({_KEYS}, {', '.join(usage.COLUMNS)})"
+    f" VALUES ({_at('NEW.')}, {', '.join(usage.amounts('NEW.'))})"
+    f" ON CONFLICT ({_KEYS}) DO UPDATE SET {usage.more('sums')};"
+)
+_COUNT = f"UPDATE pollux.usage SET {{}} WHERE ({_KEYS}) = ({{}});"
+_MOVED = f"UPDATE OF {usage.TOLD}"
+
+_USAGE = Additive((
+    # What was used, by day and model: a sum reads these instead of every run. In slots, by the run: who begins many at
+    # once would have them wait for one row. By triggers: also for rows of older processes.
+    f"""
+    CREATE TABLE pollux.usage (
+        "user" {_ID} NOT NULL, day bigint NOT NULL, model {_ID} NOT NULL, slot integer NOT NULL,
+        {' bigint NOT NULL, '.join(usage.COLUMNS)} bigint NOT NULL, PRIMARY KEY ({_KEYS})
+    ) WITH (fillfactor = 50)
+    """,
+    *_walls(("usage",)),
+    # The triggers first: they hold whoever writes until what lies before is summed up, once.
+    *_counting("usage_begins", "INSERT", "", _COUNT_NEW),
+    *_counting(
+        "usage_grows",
+        _MOVED,
+        f"WHEN (NOT ({usage.IS_ANOTHER}) AND {usage.IS_CHANGED})",
+        _COUNT.format(usage.CHANGED, _at("NEW.")),
+    ),
+    *_counting(
+        "usage_moves", _MOVED, f"WHEN ({usage.IS_ANOTHER})", _COUNT.format(usage.LESS, _at("OLD.")), _COUNT_NEW
+    ),
+    "SELECT set_config('pollux.scope', 'engine', true)",
+    f"INSERT INTO pollux.usage SELECT {_at('')}, {', '.join(f'sum({amount})' for amount in usage.amounts())}"
+    " FROM pollux.runs GROUP BY 1, 2, 3, 4",
+))  # fmt: skip
+
 MIGRATIONS: Sequence[Sequence[str]] = (
     (*_TABLES, *_walls(_FIRST_OWNED, INNER), *_GUARDS),
     _GLANCES,
@@ -258,6 +312,7 @@ MIGRATIONS: Sequence[Sequence[str]] = (
     _IN_ORDER,
     _BUDGETS,
     _ENDS,
+    _USAGE,
 )
 """Statements by version: the first brings an empty database to version 1, and so on."""
 

@@ -58,7 +58,8 @@ from pollux.stores.postgres.scopes import Db, Row, Statement, ask
 from pollux.stores.postgres.signing import Signing
 from pollux.stores.postgres.troubles import check_text, unsettled
 from pollux.stores.postgres.writing import Beside, Unsettled, write
-from pollux.stores.rows import APPROVAL, LISTED, THREAD, Prepared, prepare, run_of_row, thread_of_row
+from pollux.stores.rows import APPROVAL, LISTED, THREAD, Prepared, grant_of_row, prepare, run_of_row, thread_of_row
+from pollux.stores.usage import day_of
 from pollux.wire.codec import Codec
 
 logger = logging.getLogger(__name__)
@@ -214,7 +215,7 @@ class PostgresStore:
         return Spending(*row)
 
     async def usage(self, user: UserId, since: Instant) -> Sequence[DayUsage]:
-        return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, since)), user=user)]
+        return [DayUsage(*row) for row in await self._ask((reading.USAGE, (user, day_of(since))), user=user)]
 
     async def approvals(
         self,
@@ -233,7 +234,7 @@ class PostgresStore:
         return [ApprovalRow(*row) for row in await self._ask(page.asked(limit, before), user=user)]
 
     async def grants(self, user: UserId | None) -> Sequence[Grant]:
-        return [Grant(*row) for row in await self._ask(reading.grants(user), user=user)]
+        return [grant_of_row(row) for row in await self._ask(reading.grants(user), user=user)]
 
     async def secret(self, user: UserId, name: str) -> bytes | None:
         found = await self._ask((reading.SECRET, (user, name)), user=user)

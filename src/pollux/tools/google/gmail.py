@@ -18,7 +18,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from pollux.core.errors import AuthError, PolluxError, ToolExecutionError
+from pollux.core.errors import AuthError, PolluxError, StoreError, ToolExecutionError
 from pollux.core.ids import UserId
 from pollux.core.tools import Reconciled, ToolContext, ToolSpec
 from pollux.tools.define import Args
@@ -97,6 +97,9 @@ class GmailSend:
                 return Reconciled("done", _result(await looking.in_sent(draft), args))
         except TimeoutError:
             return Reconciled("unknown", detail=_unknown(context, draft, "Gmail did not answer in time"))
+        except StoreError:
+            # The account is kept there. It is waited for, and the look is taken then.
+            raise
         except (PolluxError, Lost, Refused) as problem:
             said = str(problem) if _is_unknown(problem) else _unknown(context, draft, str(problem))
             return Reconciled("unknown", detail=said)
@@ -291,6 +294,9 @@ class _Sending:
         """Where the mail may have left: a look that fails must not read as if it had not."""
         try:
             yield
+        except StoreError:
+            # It says nothing of Gmail: whoever runs this looks again once the store is back.
+            raise
         except (PolluxError, Lost, Refused) as problem:
             raise self._unknown(draft, f"Gmail could not be asked ({problem})") from problem
 
