@@ -16,17 +16,17 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from typing import Final, Literal, cast
 
 from pollux.core.canonical import canonical
-from pollux.core.conditions import Condition, Match, address_in, folded
+from pollux.core.conditions import Condition, Match
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
-from pollux.core.kept import Kept
 from pollux.core.messages import JSON
 from pollux.core.page import PAGE
+from pollux.core.spelling import ADDRESS, ADDRESSES, folded_patterns, spelled
 from pollux.core.tools import ToolSpec
 
 Mode = Literal["allow", "require_approval", "deny"]
@@ -37,16 +37,6 @@ Scope = Literal["session", "document", "always"]
 TIERS: tuple[Tier, ...] = ("default", "extension", "workspace", "user", "admin")
 SCOPES: tuple[Scope, ...] = ("session", "document", "always")
 STRICTNESS: dict[Mode, int] = {"allow": 0, "require_approval": 1, "deny": 2}
-_ADDRESSES: Final = re.compile(r"[^\s:/@]*@[^\s:/@]*")
-"""A pattern of mail addresses."""
-_ADDRESS: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
-"""One plain address, for every parser."""
-_BETWEEN: Final = re.compile(r"[\s,;:<>()\"\\]+")
-"""What may stand between addresses in a text."""
-_HAS_ADDRESS: Final = re.compile(r"@|%40|=\?")
-"""A text that programs may read an address from: as it stands, in a URL, or in an encoded word of a header."""
-MOST_ADDRESSES: Final = 1_000
-"""Addresses in one text. Of more, nobody knows which they are."""
 UNANALYSED: Final = "unanalysed"
 """The subject of a call that is too long, too deep or too strange to be read to its end."""
 MOST_RANKED: Final = 256
@@ -404,7 +394,7 @@ def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[st
 def _is_allowed(subject: str, patterns: tuple[str, ...]) -> bool:
     # A tool may name a text as its recipient in which there are two: `*@example.com` does not allow the other one.
     return any(
-        fnmatchcase(subject, pattern) and (not _ADDRESSES.fullmatch(pattern) or _ADDRESS.fullmatch(subject) is not None)
+        fnmatchcase(subject, pattern) and (not ADDRESSES.fullmatch(pattern) or ADDRESS.fullmatch(subject) is not None)
         for pattern in patterns
     )
 
@@ -434,47 +424,14 @@ def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
     """
     if _fits(subject, patterns):
         return True
-    known, is_about_addresses = _folded(patterns)
-    found = _spelled[subject]
+    known, is_about_addresses = folded_patterns(patterns)
+    found = spelled[subject]
     if found is None or (is_about_addresses and not found.is_clear):
         return True
     for each in found.spellings:  # noqa: SIM110  A generator costs more than the comparison.
         if _fits(each, known):
             return True
     return False
-
-
-@frozen
-class _Spelled:
-    """How else a subject may be meant, and whether it is clear which addresses are in it."""
-
-    spellings: tuple[str, ...]
-    is_clear: bool = True
-
-
-def _spelled_once(subject: str) -> _Spelled | None:
-    """Folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
-    try:
-        plain = folded(subject)
-    except ValidationError:
-        return None
-    if not _HAS_ADDRESS.search(plain):
-        return _Spelled((plain,))
-    named = [each for each in re.split("[,;]", plain, maxsplit=MOST_ADDRESSES) if each.strip()]
-    is_clear = len(named) <= MOST_ADDRESSES and all(address_in(each) is not None for each in named)
-    around = [word.split("@") for word in _BETWEEN.split(plain) if "@" in word]
-    inside = [f"{name}@{host.rstrip('.')}" for parts in around for name, host in pairwise(parts) if name and host]
-    return _Spelled(tuple(dict.fromkeys((plain, *inside))), is_clear)
-
-
-_spelled = Kept(_spelled_once)
-
-
-@lru_cache(maxsize=1_000)
-def _folded(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """The patterns folded, and whether one of them is about addresses."""
-    known = tuple(map(folded, patterns))
-    return known, any(map(_ADDRESSES.fullmatch, known))
 
 
 def _granted_by(request: PolicyRequest, grants: Iterable[Grant]) -> tuple[Grant, ...]:
