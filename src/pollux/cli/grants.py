@@ -80,7 +80,7 @@ def lines_of_grant(grant: "Grant", line: Callable[[str], str]) -> list[str]:
             where = f"in session {line(grant.thread_id or '')}"
     return [
         f"{grant.id}  {line(grant.tool)}, {where}, since {moment(grant.granted_at)}",
-        f"    to {line(grant.subject)}",
+        f"    {'with' if grant.is_whole else 'to'} {line(grant.subject)}",
     ]
 
 

@@ -354,7 +354,7 @@ export interface ApprovalView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * Tokens.
@@ -456,7 +456,7 @@ export interface Question {
   expiresAt: string;
   expiresIn: number;
   subjects: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
   onPage?: boolean;
 }
 /**
@@ -819,7 +819,7 @@ export interface Approval {
   requested_at: number;
   expires_at: number;
   resolution: Resolution | null;
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * A person's answer to an approval, or what closed it instead.
@@ -829,7 +829,7 @@ export interface Resolution {
   at: number;
   by: string;
   feedback: string;
-  scope: ("always" | "document" | "session") | null;
+  scope: ("always" | "document" | "session" | "tool") | null;
 }
 /**
  * An attempt that was announced before it was made. `deadline` is for those who answer from outside.
@@ -955,7 +955,7 @@ export interface ApprovalResolved {
   by: string;
   at: number;
   feedback: string;
-  scope: ("always" | "document" | "session") | null;
+  scope: ("always" | "document" | "session" | "tool") | null;
 }
 /**
  * A summary was made for the older part of the thread, or refused.
@@ -1548,7 +1548,7 @@ export interface GrantView {
   id: string;
   tool: string;
   subject: string;
-  scope: "always" | "document" | "session";
+  scope: "always" | "document" | "session" | "tool";
   grantedAt: string;
   threadId: string | null;
   approvalId: string | null;
@@ -1640,7 +1640,7 @@ export interface PendingView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
   runId: string;
   actionId: string;
   threadId: string;
@@ -1785,7 +1785,7 @@ export interface RunbookQuestion {
   argsHash: string;
   expiresAt: string;
   subjects: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * A run in a list. `path` is the document's, as the list of documents tells it.
@@ -1951,12 +1951,16 @@ export interface ToolApprovalAnswer {
   run: RunbookRunView;
 }
 /**
- * A person's answer to a question of a runbook or its agents. With `remember`, for the rest of this run.
+ * A person's answer to a question of a runbook or its agents. With `remember`, for the rest of the session.
+ *
+ *     For one of our own agents that means the tool, whatever its arguments, where the question offers `tool`; else what
+ *     the question names. `scope` chooses another one of the question's `scopes`.
  */
 export interface ToolApprovalBody {
   approvalId: string;
   approved: boolean;
   remember?: boolean;
+  scope?: ("always" | "document" | "session" | "tool") | null;
   feedback?: string;
   argsHash?: string | null;
 }
