@@ -51,6 +51,8 @@ class Opening:
     """Blocks that failed or were interrupted before, and shall be passed over."""
     model: str = ""
     """For agent blocks that name none. Empty: what the settings say."""
+    profile: str = ""
+    """The same: one of the person's own profiles. Empty: none."""
     directory_sources: tuple[str, ...] = ()
     """Who says where it runs, if that is a runbook around it that nobody trusts."""
     is_trusted: bool = False

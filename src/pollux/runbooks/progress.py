@@ -89,6 +89,7 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         programs=opening.programs,
         scripts=opening.scripts,
         model=opening.model,
+        profile=opening.profile,
     )
     steps: list[Step] = []
     calls = calls_of(messages)

@@ -26,8 +26,7 @@ from pollux.runbooks import rules
 from pollux.runbooks.agents.asked import asked_tools
 from pollux.runbooks.agents.block import Agent
 from pollux.runbooks.agents.foreign import foreign_agent
-from pollux.runbooks.agents.internal import Host, document_tools, internal_agent
-from pollux.runbooks.agents.internal import profile as agent_profile
+from pollux.runbooks.agents.internal import NO_OUTFITS, Host, Outfits, document_tools, internal_agent
 from pollux.runbooks.agents.live import LiveAgents
 from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.blocks import standard_blocks, tools_of
@@ -75,6 +74,8 @@ class Runbooks:
     agents: Mapping[str, AgentEntry]
     shell: str = "bash"
     """Of terminals that name none."""
+    outfits: Outfits = NO_OUTFITS
+    """What the person's configuration gives our own agents."""
 
     def providers(self, others: Opened) -> WithDocuments:
         """The engine's providers, with the one that reads documents."""
@@ -137,11 +138,12 @@ class Runbooks:
         interactive: bool = True,
         more: tuple[Rule, ...] = (),
         model: str = "",
+        profile: str = "",
     ) -> Run:
         """Go on with a runbook: where it was, or, after a failure, with that block again or without it.
 
         `variables` are given besides those that were given before.
-        A go that begins now takes the `model`, if one is named, for agent blocks that name none.
+        A go that begins now takes the `model` and the `profile`, if one is named, for agent blocks that name none.
 
         Raises:
             NotFound: there is no such run.
@@ -183,7 +185,7 @@ class Runbooks:
             raise Misfit("the runbook has been run to its end")
         else:
             opening = replace(opening, retried=(), skipped=())
-        opening = replace(opening, model=model or opening.model)
+        opening = replace(opening, model=model or opening.model, profile=profile or opening.profile)
         start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
         restored = await self._engine.queries.is_restored(run)
         return await self._engine.start(replace(start, thread_id=run.thread_id, restored=restored))
@@ -244,17 +246,19 @@ def make_runbooks(
     trust: Trust,
     shell: str = "bash",
     secrets: Iterable[Secret] = (),
+    outfits: Outfits = NO_OUTFITS,
 ) -> Runbooks:
     """Everything there is to running documents, but for the engine. `root` is where our own agents work.
 
-    `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told.
+    `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told. The engine has to
+    have the tools that the `outfits` name.
     """
     kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host, model), foreign_agent(live, Masking(kept), agents))
+    agent_tools = (internal_agent(host, model, outfits), foreign_agent(live, Masking(kept), agents))
     types = (
         *standard_blocks(shell=shell),
-        Agent(agent_tools, agents, model, root.path),
+        Agent(agent_tools, agents, model, root.path, outfits),
         SubRunbook(sub_runbook(host, trust)),
     )
     by_name = {name: type_ for type_ in types for name in type_.names}
@@ -263,23 +267,30 @@ def make_runbooks(
     offered = (*document_tools(host, by_name), *file_tools(root), shell_tool(runner))
     names = tuple(tool.spec.name for tool in (*blocks, *asked))
     document_profile = rules.profile(names, requires_sandbox=runner.requires_sandbox)
-    child_profile = agent_profile(model)
     return Runbooks(
         by_name,
         tuple(MaskedTool(tool, kept) for tool in (*blocks, *asked, *offered)),
-        {document_profile.name: document_profile, child_profile.name: child_profile},
+        {document_profile.name: document_profile, **outfits.profiles_of(model, names)},
         host,
         trust,
         agents,
         shell,
+        outfits,
     )
 
 
 def opening_for(
-    volume: Volume, *, directory: Path, workspace: str, variables: Mapping[str, str], model: str = ""
+    volume: Volume,
+    *,
+    directory: Path,
+    workspace: str,
+    variables: Mapping[str, str],
+    model: str = "",
+    profile: str = "",
 ) -> Opening:
     """A first go at a document."""
-    return Opening(volume.source, volume.form, str(directory), workspace, str(volume.path), {**variables}, model=model)
+    place = (volume.source, volume.form, str(directory), workspace, str(volume.path))
+    return Opening(*place, {**variables}, model=model, profile=profile)
 
 
 def _undecided(run: Run, failed: Step) -> str:

@@ -34,6 +34,8 @@ class Scene:
     executed: tuple[str, ...] = ()
     model: str = ""
     """For agents that name none; empty where nobody said anything of it."""
+    profile: str = ""
+    """The same, of the person's own profiles."""
     env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Of environment variables that were made from outputs: the blocks that gave them."""
     output_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])

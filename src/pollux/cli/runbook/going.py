@@ -60,6 +60,7 @@ class Going:
     retry: str
     skip: str
     model: str
+    profile: str = ""
 
 
 def go(going: Going) -> int:
@@ -143,6 +144,7 @@ class _Trip:
                 variables=going.variables,
                 more=more,
                 model=going.model,
+                profile=going.profile,
             )
         document = volume(going.file.absolute())
         runbook = document.read()
@@ -168,6 +170,7 @@ class _Trip:
             workspace=str(workspace),
             variables=going.variables,
             model=going.model,
+            profile=going.profile,
         )
         return await runbooks.start(opening, user=USER, more=more)
 

@@ -232,6 +232,7 @@ def _source(source: AcpSource | InternalSource) -> InternalAgentView | AcpAgentV
         model=chosen.model if chosen else None,
         maker=chosen.maker if chosen else None,
         uri=chosen.uri if chosen else None,
+        profile=source.profile or None,
     )
 
 

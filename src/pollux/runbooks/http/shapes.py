@@ -105,11 +105,12 @@ class CapabilitiesView(Camel, kw_only=True, frozen=True):
 
 
 class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True):
-    """Our own agent. Without a model, the one of the settings."""
+    """Our own agent. Without a model, the one of its profile or of the settings."""
 
     model: str | None
     maker: str | None
     uri: str | None
+    profile: str | None = None
 
 
 class AcpAgentView(Camel, tag_field="type", tag="acp", kw_only=True, frozen=True):

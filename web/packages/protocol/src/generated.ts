@@ -1250,13 +1250,14 @@ export interface AgentView {
   workingDirectory: string | null;
 }
 /**
- * Our own agent. Without a model, the one of the settings.
+ * Our own agent. Without a model, the one of its profile or of the settings.
  */
 export interface InternalAgentView {
   type: "internal";
   model: string | null;
   maker: string | null;
   uri: string | null;
+  profile: string | null;
 }
 export interface CapabilitiesView {
   readFiles: boolean;
