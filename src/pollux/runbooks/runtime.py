@@ -14,11 +14,11 @@ from pollux.bootstrap import Opened
 from pollux.core.errors import Misfit, NotFound, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, UserId
-from pollux.core.messages import Message
+from pollux.core.messages import JSON, Message
 from pollux.core.policy import Rule
 from pollux.core.profile import Profile
 from pollux.core.redact import Masking, Secret, no_words
-from pollux.core.run import Run
+from pollux.core.run import Action, Run
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.start import Start
@@ -39,6 +39,7 @@ from pollux.runbooks.provider import DocumentProvider, WithDocuments
 from pollux.runbooks.settings import AgentEntry
 from pollux.runbooks.shelf import Volume, digest_of
 from pollux.runbooks.sub_runbook import SubRunbook, sub_runbook
+from pollux.runbooks.told import asked_by, is_unfinished, work_of
 from pollux.runbooks.trust import Trust
 from pollux.tools.files.root import Root
 from pollux.tools.files.toolset import file_tools
@@ -181,14 +182,29 @@ class Runbooks:
             if named not in (block.id, block.name):
                 raise ValidationError(f"expected the block that stopped the run, {block.id}, found {named!r}")
             opening = replace(opening, retried=(block.id,) if retry else (), skipped=() if retry else (block.id,))
+            if skip:
+                opening = replace(opening, worked=await self._worked(run, block.id))
         elif progress.following is None:
             raise Misfit("the runbook has been run to its end")
         else:
-            opening = replace(opening, retried=(), skipped=())
+            opening = replace(opening, retried=(), skipped=(), worked={})
         opening = replace(opening, model=model or opening.model, profile=profile or opening.profile)
         start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
         restored = await self._engine.queries.is_restored(run)
         return await self._engine.start(replace(start, thread_id=run.thread_id, restored=restored))
+
+    async def _worked(self, run: Run, block_id: str) -> dict[str, dict[str, JSON]]:
+        """What the result of a block that failed does not say."""
+        action = next((each for each in run.actions if each.call.id == block_id), None)
+        if action is None or not is_unfinished(action):
+            return {}
+        asked: Sequence[Action] = asked_by(run, action)
+        if action.where == "child":
+            # It may not have begun, or its words were erased.
+            with suppress(NotFound):
+                queries = self._engine.queries
+                asked = (await queries.run(queries.child_of(action.id))).actions
+        return {block_id: work_of(action, asked)}
 
     async def _take_up(self, run: Run) -> None:
         """The run, and those of its agents and parts: whoever drove one of them may have driven all, and be dead."""

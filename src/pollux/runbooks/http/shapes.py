@@ -104,7 +104,7 @@ class CapabilitiesView(Camel, kw_only=True, frozen=True):
     always_allow_tools: bool
 
 
-class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True):
+class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True, omit_defaults=True):
     """Our own agent. Without a model, the one of its profile or of the settings."""
 
     model: str | None
