@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, State, Strict
 from pollux.core.policy import Scope
@@ -104,13 +104,13 @@ class CapabilitiesView(Camel, kw_only=True, frozen=True):
     always_allow_tools: bool
 
 
-class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True, omit_defaults=True):
+class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True):
     """Our own agent. Without a model, the one of its profile or of the settings."""
 
     model: str | None
     maker: str | None
     uri: str | None
-    profile: str | None = None
+    profile: str | UnsetType = UNSET
 
 
 class AcpAgentView(Camel, tag_field="type", tag="acp", kw_only=True, frozen=True):

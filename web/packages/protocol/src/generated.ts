@@ -1257,7 +1257,7 @@ export interface InternalAgentView {
   model: string | null;
   maker: string | null;
   uri: string | null;
-  profile: string | null;
+  profile?: string;
 }
 export interface CapabilitiesView {
   readFiles: boolean;
