@@ -130,8 +130,8 @@ async def test_a_scope_that_the_question_does_not_offer_is_refused_and_needs_rem
     async with runbook_site(tmp_path, model(write("a.txt"), reply("Done."))) as here:
         put(tmp_path / "runbooks", "a.atrb", document(us()))
         run = await asked(here.ada, (await begun(here.ada, "a.atrb"))["runId"])
-        for answer in ({"scope": "tool"}, {"approved": False, "remember": True, "scope": "tool"}):
-            assert (await answered(here.ada, run, **answer)).status == 400
+        assert (await answered(here.ada, run, scope="tool")).status == 400
+        assert (await answered(here.ada, run, approved=False, remember=True, scope="tool")).status == 400
         # As long as the question allows.
         assert (await answered(here.ada, run, remember=True, scope="always")).status == 200
         (grant,) = (await here.ada.get("/api/agent/grants")).body["items"]

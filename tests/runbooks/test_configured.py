@@ -27,13 +27,13 @@ NOTES = Profile(
 )
 
 
-def noted(saved: list[str], name: str = "save_note", **spec: Any) -> Tool:
+def noted(saved: list[str], name: str = "save_note", *, side_effect: bool = True) -> Tool:
     def run(context: ToolContext, args: Args) -> str:
         saved.append(str(args["text"]))
         return "saved"
 
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-    return FunctionTool(ToolSpec(name, "Save a note.", schema, **{"side_effect": True, **spec}), run)
+    return FunctionTool(ToolSpec(name, "Save a note.", schema, side_effect=side_effect), run)
 
 
 def save(text: str, name: str = "save_note") -> Any:

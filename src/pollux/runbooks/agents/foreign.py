@@ -16,6 +16,7 @@ from pollux.acp.conversation import Answer, converse
 from pollux.acp.failures import AgentFailed
 from pollux.acp.messages import check_installed
 from pollux.acp.process import AgentCommand
+from pollux.acp.toolcalls import ToolCallSeen
 from pollux.acp.updates import (
     Diff,
     TextChunk,
@@ -304,7 +305,7 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
     }
 
 
-def _status(call: ToolCall, desk: _Desk) -> str:
+def _status(call: ToolCallSeen, desk: _Desk) -> str:
     """How it ended. Of a call that was rejected some agents say nothing more."""
     is_open = call.status in ("pending", "in_progress")
     return "rejected" if is_open and call.id in desk.refused and call.id not in desk.approved else call.status
