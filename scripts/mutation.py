@@ -40,7 +40,9 @@ class Suite(NamedTuple):
 FILES = "tests/tools/files"
 SHELL = "tests/tools/shell"
 SUITES = {
-    "core": Suite("pollux.core", ("machine", "turns", "actions", "policy", "conditions", "canonical"), ("tests/core",)),
+    "core": Suite(
+        "pollux.core", ("machine", "turns", "actions", "policy", "spelling", "conditions", "canonical"), ("tests/core",)
+    ),
     # Quick tests must notice: those that race, or start processes, would run for every survivor.
     "paths": Suite(
         "pollux.tools.files",

@@ -15,6 +15,7 @@ from pollux.core.errors import ValidationError
 from pollux.core.ids import GrantId, Instant, ThreadId, UserId
 from pollux.core.messages import CallFacts
 from pollux.core.policy import (
+    ANY_ARGUMENTS,
     SCOPES,
     STRICTNESS,
     TIERS,
@@ -254,7 +255,8 @@ def policies(dice: random.Random, subjects: frozenset[str] = frozenset()) -> lis
 def _some(dice: random.Random, subjects: frozenset[str]) -> frozenset[str]:
     """Nothing, or some of the subjects, with others that a call might claim."""
     granted = [each for each in sorted(subjects) if dice.random() < 0.7]
-    return frozenset([*granted, "ls", "run:ls", "bob@example.com"]) if dice.random() < 0.6 else frozenset()
+    some = frozenset([*granted, "ls", "run:ls", "bob@example.com"]) if dice.random() < 0.6 else frozenset[str]()
+    return some | {ANY_ARGUMENTS} if dice.random() < 0.5 else some
 
 
 def subjects_of(box: Toolbox, name: str, args: Args) -> frozenset[str]:
@@ -274,9 +276,15 @@ def answers(box: Toolbox, name: str, args: Args, under: Iterable[Policy]) -> lis
     found: list[int] = []
     for rules, facts, granted in under:
         request = PolicyRequest(spec, prepared, facts, subjects)
-        grants = [Grant(GrantId(each), facts.user, spec.name, each, "always", Instant(0.0)) for each in granted]
+        grants = [_grant(each, spec.name, facts) for each in granted]
         found.append(STRICTNESS[decide(request, rules, grants, match=is_match).mode])
     return found
+
+
+def _grant(subject: str, tool: str, facts: Facts) -> Grant:
+    """For good, or for the tool as a whole in this session."""
+    scope, thread = ("session", facts.thread_id) if subject == ANY_ARGUMENTS else ("always", None)
+    return Grant(GrantId(subject), facts.user, tool, subject, scope, Instant(0.0), thread)
 
 
 def strictness(box: Toolbox, name: str, args: Args, facts: Facts, rules: tuple[Rule, ...]) -> int:
@@ -286,7 +294,7 @@ def strictness(box: Toolbox, name: str, args: Args, facts: Facts, rules: tuple[R
 
 def markers() -> list[Any]:
     """Every word of every rule, every name of a fact, claims that a fact is so, and the marks of earlier versions."""
-    words: set[str] = {UNANALYSED, *SCOPES, *TIERS, *STRICTNESS, *OFF}
+    words: set[str] = {UNANALYSED, ANY_ARGUMENTS, *SCOPES, *TIERS, *STRICTNESS, *OFF}
     shapes: tuple[type[Any], ...] = (Facts, CallFacts, Document, PolicyRequest, Rule, Decision)
     words.update(field.name for kind in shapes for field in fields(kind))
     for rule in {rule for group in RULES.values() for rule in group}:

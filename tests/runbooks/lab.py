@@ -14,11 +14,13 @@ from pollux.core.ids import RunId, UserId
 from pollux.core.machine import pending
 from pollux.core.redact import Secret
 from pollux.core.run import Run
+from pollux.core.tools import Tool
 from pollux.dispatch.local import LocalDispatcher
 from pollux.engine.engine import Engine
 from pollux.engine.ports import Store
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import ScriptedProvider, Step
+from pollux.runbooks.agents.internal import NO_OUTFITS, Outfits
 from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.blocks.started import scripts_of
 from pollux.runbooks.documents import read
@@ -82,6 +84,8 @@ class RunbookLab:
         store: Store | None = None,
         secrets: Iterable[Secret] = (),
         sandbox: Sandbox = "auto",
+        outfits: Outfits = NO_OUTFITS,
+        tools: Iterable[Tool] = (),
     ) -> tuple[Engine, Runbooks]:
         self._agents = agents or {}
         runbooks = make_runbooks(
@@ -92,12 +96,13 @@ class RunbookLab:
             model=model,
             trust=self.trust,
             secrets=secrets,
+            outfits=outfits,
         )
         clock = SystemClock()
         engine = Engine(
             store=store or self._store(),
             providers=runbooks.providers(Fixed(ScriptedProvider(*steps))),
-            tools=runbooks.tools,
+            tools=(*runbooks.tools, *tools),
             profiles=runbooks.profiles,
             clock=clock,
             dispatcher=LocalDispatcher(clock),

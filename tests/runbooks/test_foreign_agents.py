@@ -120,6 +120,9 @@ async def test_a_refused_permission_is_told_by_its_kind_and_the_agent_goes_on(la
     events = await told(engine, runbooks, run)
     assert not (lab.work / "log.txt").exists()
     assert "no-way" in outputs(events, "work")["text"] and outputs(events, "work")["success"] is True
+    assert outputs(events, "work")["toolCallsExecuted"] == [
+        {"name": "Append to log.txt", "approved": False, "resultSummary": "rejected"}
+    ]
 
 
 async def test_leave_for_a_command_is_none_for_it_with_a_variable_set(lab: RunbookLab):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, verb
 from pollux.cli.reading import must_be_text
 from pollux.cli.rest import add_options, rest_of, take_output
+from pollux.config import ConfigError
 from pollux.core.errors import NotFound
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ examples:
   pollux approvals list
   pollux approvals show apr_1b2c3d_1.0
   pollux approvals approve apr_1b2c3d_1.0 --always
+  pollux approvals approve apr_1b2c3d_1.0 --session
   pollux approvals reject apr_1b2c3d_1.0 --feedback "Not on the main branch"
   POLLUX_TOKEN=… pollux approvals list --server https://agents.example.com
 
@@ -33,6 +35,8 @@ def main(argv: list[str]) -> int:
     arguments = _parser().parse_args(argv)
     settings = settings_of(arguments)
     if arguments.server is not None:
+        if getattr(arguments, "session", False):
+            raise ConfigError("--session cannot be used with --server. Answer in the console instead", code="usage")
         from pollux.cli.remote import answer_remotely
 
         return answer_remotely(arguments, settings)
@@ -73,7 +77,8 @@ def _answer(arguments: argparse.Namespace, settings: "Settings") -> int:
     from pollux.sdk.approvals import Approve, Reject
 
     is_yes = arguments.verb == "approve"
-    answer = Approve(always=arguments.always) if is_yes else Reject(must_be_text(arguments.feedback, "--feedback"))
+    always = "tool" if is_yes and arguments.session else is_yes and arguments.always
+    answer = Approve(always=always) if is_yes else Reject(must_be_text(arguments.feedback, "--feedback"))
     return finish(arguments.id, answer, rest=rest_of(arguments, settings), outlet=outlet)
 
 
@@ -145,6 +150,8 @@ def _whole(question: "Question", teller: Teller) -> list[str]:
     if action.preview:
         lines.append(f"preview     {teller.line(action.preview)}")
     lines.append(f"reason      {teller.line(approval.reason)}")
+    if approval.is_open and "tool" in approval.scopes:
+        lines.append(f"--session   always allow {teller.line(action.tool)} in this session")
     if action.decision:
         rule = f" (rule {teller.line(action.decision.rule)})" if action.decision.rule else ""
         lines.append(f"decision    {action.decision.mode}: {teller.line(action.decision.reason)}{rule}")
@@ -188,7 +195,11 @@ def _parser() -> argparse.ArgumentParser:
     show("id", metavar="ID")
     approve = verb(verbs, "approve", "Say yes, go on with the run and print the rest of its answer.")
     approve("id", metavar="ID")
-    approve("--always", action="store_true", help="and always from now on, for these recipients")
+    lasting = approve.__self__.add_mutually_exclusive_group()
+    lasting.add_argument("--always", action="store_true", help="and always from now on, for these recipients")
+    lasting.add_argument(
+        "--session", action="store_true", help="and always allow the tool in this session, where the question offers it"
+    )
     reject = verb(verbs, "reject", "Say no, go on with the run and print the rest of its answer.")
     reject("id", metavar="ID")
     reject("--feedback", default="", metavar="TEXT", help="why not; the model reads it")

@@ -45,23 +45,26 @@ class Terminal:
         async with self._asking:
             sys.stderr.write(folded(described(question), columns_of(sys.stderr)))
             forget_typed()
-            return answer_of(await ask_line(prompt_of(question)) or "")
+            return answer_of(await ask_line(prompt_of(question)) or "", question.scopes)
 
 
 def prompt_of(question: ApprovalRequired) -> str:
     """The answers that this question takes."""
-    return f"  run it? {choices_of(question.scopes)}, or say why not > "
+    return f"  run it? {choices_of(question.scopes, question.tool)}, or say why not > "
 
 
-def choices_of(scopes: tuple[Scope, ...]) -> str:
+def choices_of(scopes: tuple[Scope, ...], tool: str = "") -> str:
     """Yes, no, and "always" where the question allows it, with how long that counts."""
     lasting = lasting_scope(scopes)
-    return f"[y]es{ALWAYS[lasting] if lasting else ''} / [N]o"
+    session = f" / [s] always allow {shown(tool, lines=False)} in this session {REVOKE}" if "tool" in scopes else ""
+    return f"[y]es{session}{ALWAYS[lasting] if lasting else ''} / [N]o"
 
 
-def answer_of(word: str) -> Answer:
+def answer_of(word: str, scopes: tuple[Scope, ...] = ()) -> Answer:
     """What was typed, as an answer. What is neither a yes nor a no is why not."""
     match word.strip().lower():
+        case "s" | "session" if "tool" in scopes:
+            return Approve(always="tool")
         case "y" | "yes":
             return Approve()
         case "a" | "always":

@@ -29,7 +29,7 @@ from pollux.core.frozen import frozen
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import Store
 from pollux.sdk import events
-from pollux.sdk.approvals import Approve, Reject
+from pollux.sdk.approvals import Approve, Reject, scope_of
 from pollux.sdk.events import AgentEvent
 from pollux.sdk.setup import USER
 from pollux.sdk.translate import Translation
@@ -129,7 +129,7 @@ async def _take(approval_id: str, answer: Approve | Reject, rest: Rest, mask: Ma
             by=USER,
             user=USER,
             feedback=answer.feedback if isinstance(answer, Reject) else "",
-            scope="always" if isinstance(answer, Approve) and answer.always else None,
+            scope=scope_of(answer),
             args_hash=action.args_hash,
         )
         talk(mask, f"recorded. {heir(run, held=held)}")
@@ -149,7 +149,7 @@ async def _asked(engine: "Engine", approval_id: str, answer: Approve | Reject) -
     if status != "pending":
         code = "already_resolved" if status in ("approved", "rejected") else status
         raise Misfit(f"the question cannot be answered any more: it is {status}", code=code)
-    if isinstance(answer, Approve) and answer.always and not action.approval.scopes:
+    if scope_of(answer) == "always" and not action.approval.scopes:
         raise ValidationError(
             f"{action.tool} names no recipient here that could always be allowed. Approve it without --always",
             code="no_recipient",

@@ -76,11 +76,11 @@ def lines_of_grant(grant: "Grant", line: Callable[[str], str]) -> list[str]:
             where = "always"
         case "document":
             where = f"in document {line(grant.document[:DIGEST_SHOWN])}"
-        case "session":
+        case "session" | "tool":
             where = f"in session {line(grant.thread_id or '')}"
     return [
         f"{grant.id}  {line(grant.tool)}, {where}, since {moment(grant.granted_at)}",
-        f"    to {line(grant.subject)}",
+        f"    {'with' if grant.is_whole else 'to'} {line(grant.subject)}",
     ]
 
 

@@ -4,7 +4,7 @@ A profile gives its instructions, model, tools, rules and limits. Without one, t
 offered beside files and commands.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -17,6 +17,7 @@ from pollux.core.profile import Limits
 
 if TYPE_CHECKING:
     from pollux.config import Rights
+    from pollux.core.redact import Secret
     from pollux.core.tools import Tool
 
 OWN = ("read_file", "list_directory", "glob", "search", "write_file", "replace", "shell")
@@ -52,12 +53,14 @@ def outfit_of(settings: Settings, profile: str | None) -> Outfit:
     """What the agent is made with. Raises ConfigError, or ValidationError with code `config` for a broken tool."""
     rights = load_project(settings).rights
     if profile is None:
-        tools = ("files", "shell", *(_registered(rights, settings).values() if rights.tools else ()))
-        return Outfit(tools, limits=Limits(**settings.answers))
+        # Those of packages are for profiles that name them.
+        tables = replace(rights, profiles={})
+        named = configured_tools(tables, settings.secrets()).values() if rights.tools else ()
+        return Outfit(("files", "shell", *named), limits=Limits(**settings.answers))
     from pollux.config.profiles import profiles_of
 
     chosen = replace(rights, profiles={profile: rights.profiles[profile]})
-    registered = _registered(chosen, settings, with_named=True)
+    registered = configured_tools(chosen, settings.secrets())
     made = profiles_of(
         chosen,
         model=settings.model or "",
@@ -83,14 +86,18 @@ def require_known_tools(allowed: Iterable[str], rules: Iterable[Rule], tools: "I
             raise ConfigError(f"--allow {text}: unknown tool {rule.tool!r}. {hint}The tools: {listed}", code="usage")
 
 
-def _registered(rights: "Rights", settings: Settings, *, with_named: bool = False) -> "dict[str, Tool]":
+def configured_tools(rights: "Rights", secrets: "Iterable[Secret]", own: Collection[str] = OWN) -> "dict[str, Tool]":
+    """The tools of the `[tools]` tables, and those of packages that one of these profiles names.
+
+    Raises ValidationError with code `config` for a broken one, and for one that has the name of one of our `own`.
+    """
     from pollux.config.profiles import tools_named
     from pollux.tools.masked import MaskedTool
     from pollux.tools.registered import registered_tools
 
-    wanted = tools_named(rights) if with_named else frozenset[str]()
-    found = registered_tools(rights.tools, wanted=wanted, own=OWN)
-    return {name: MaskedTool(tool, settings.secrets()) for name, tool in found.items()}
+    found = registered_tools(rights.tools, wanted=tools_named(rights), own=own)
+    kept = tuple(secrets)
+    return {name: MaskedTool(tool, kept) for name, tool in found.items()}
 
 
 def _some(names: frozenset[str]) -> Any:

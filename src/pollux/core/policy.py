@@ -5,7 +5,9 @@ by the engine. Rules read each from its own part, and nothing inside the argumen
 
 The strongest matching rule speaks: highest tier, then highest priority, then the strictest. A rule that cannot be
 evaluated denies. Where no rule speaks, a side effect needs a person. A grant turns "ask" into "allow" only when every
-subject of the call is granted; a call without subjects cannot be granted at all.
+subject of the call is granted; a call without subjects cannot be granted so. An agent of ours inside a document may be
+granted a tool as a whole for its session: that opens only what is asked about because of the tool, never what a rule
+asks or denies because of the call or of what is known of it.
 
 Limits fail closed. A tool that cannot read all of a call gives it the subject `UNANALYSED`: every deny and every ask
 about subjects matches it, no allow and no grant does. One rule is above that: a document that a person accepted is
@@ -16,39 +18,34 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from typing import Final, Literal, cast
 
 from pollux.core.canonical import canonical
-from pollux.core.conditions import Condition, Match, address_in, folded
+from pollux.core.conditions import Condition, Match
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import ApprovalId, GrantId, Instant, ThreadId, UserId
-from pollux.core.kept import Kept
 from pollux.core.messages import JSON
 from pollux.core.page import PAGE
+from pollux.core.spelling import ADDRESS, ADDRESSES, folded_patterns, spelled
 from pollux.core.tools import ToolSpec
 
 Mode = Literal["allow", "require_approval", "deny"]
 Tier = Literal["default", "extension", "workspace", "user", "admin"]
-Scope = Literal["session", "document", "always"]
-"""For how long a grant counts: in this thread, for this very document, or until it is revoked."""
+Scope = Literal["tool", "session", "document", "always"]
+"""For how long an answer counts: in this thread whatever the arguments, or for these subjects in this thread, for this
+very document, or until it is revoked."""
 
 TIERS: tuple[Tier, ...] = ("default", "extension", "workspace", "user", "admin")
-SCOPES: tuple[Scope, ...] = ("session", "document", "always")
+SCOPES: tuple[Scope, ...] = ("tool", "session", "document", "always")
 STRICTNESS: dict[Mode, int] = {"allow": 0, "require_approval": 1, "deny": 2}
-_ADDRESSES: Final = re.compile(r"[^\s:/@]*@[^\s:/@]*")
-"""A pattern of mail addresses."""
-_ADDRESS: Final = re.compile(r"[^\s,;:<>()\"@\\]+@[^\s,;:<>()\"@\\]+")
-"""One plain address, for every parser."""
-_BETWEEN: Final = re.compile(r"[\s,;:<>()\"\\]+")
-"""What may stand between addresses in a text."""
-_HAS_ADDRESS: Final = re.compile(r"@|%40|=\?")
-"""A text that programs may read an address from: as it stands, in a URL, or in an encoded word of a header."""
-MOST_ADDRESSES: Final = 1_000
-"""Addresses in one text. Of more, nobody knows which they are."""
 UNANALYSED: Final = "unanalysed"
 """The subject of a call that is too long, too deep or too strange to be read to its end."""
+ANY_ARGUMENTS: Final = "any arguments"
+"""The subject of a grant for a tool as a whole. A call that names it cannot be granted."""
+AGENT: Final = "runbook-agent"
+"""The profile of our own agents inside documents; with a colon and a name, one that the configuration has too."""
 MOST_RANKED: Final = 256
 """Lists of rules whose order is remembered."""
 MOST_SUBJECTS: Final = 1_000
@@ -107,6 +104,11 @@ class Grant:
     by: str = ""
     """Who allowed it."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is for the tool whatever its arguments, in one session."""
+        return self.scope == "session" and self.subject == ANY_ARGUMENTS
+
 
 @frozen
 class Document:
@@ -138,6 +140,11 @@ class Facts:
     """The blocks whose outputs say where it works."""
     definition: str = ""
     """The hash of the tool's definition and of the agent that asks, where somebody may have consented to it."""
+
+    @property
+    def is_own_agents(self) -> bool:
+        """Whether an agent of ours inside a document calls the tool itself."""
+        return self.document is not None and not self.asker and self.profile.partition(":")[0] == AGENT
 
 
 @frozen
@@ -231,8 +238,8 @@ def no_patterns(pattern: str, text: str) -> bool:
     raise ValidationError("this rule has a pattern, and there is no engine for patterns here")
 
 
-Verdict = tuple[Decision, bool]
-"""What the rules alone say of a call, and whether a grant may answer where they ask."""
+Verdict = tuple[Decision, bool, bool]
+"""What the rules alone say of a call, and where they ask, whether a grant may answer, and one for the whole tool."""
 
 
 def decide(
@@ -253,28 +260,50 @@ def by_rules(request: PolicyRequest, rules: Sequence[Rule], *, match: Match = no
                     matched.append(rule)
             except (re.error, OverflowError, RecursionError, ValueError, ValidationError) as problem:
                 said = f"a policy rule could not be evaluated ({problem})"
-                return Decision("deny", said, _name_of(rule)), False
+                return Decision("deny", said, _name_of(rule)), False, False
         if matched:
             first = matched[0]
             grantable = all(rule.grantable for rule in matched if rule.decision == first.decision)
             said = first.reason or _default_reason(first.decision)
-            return Decision(first.decision, said, _name_of(first)), grantable
+            is_whole = grantable and first.decision == "require_approval" and _asks_for_tool(request, rules, match)
+            return Decision(first.decision, said, _name_of(first)), grantable, is_whole
     if UNANALYSED in request.subjects:
-        return Decision("require_approval", "it is too long or too deeply nested to be analysed", "default"), False
+        said = "it is too long or too deeply nested to be analysed"
+        return Decision("require_approval", said, "default"), False, False
     if request.tool.default_approval == "not_required":
         said = "the tool asks for no approval" if request.tool.side_effect else "it has no side effect"
-        return Decision("allow", said, "default"), True
-    return Decision("require_approval", "side effects need a person's approval", "default"), True
+        return Decision("allow", said, "default"), True, False
+    said = "side effects need a person's approval"
+    return Decision("require_approval", said, "default"), True, _asks_for_tool(request, rules, match)
+
+
+def _asks_for_tool(request: PolicyRequest, rules: Sequence[Rule], match: Match) -> bool:
+    """Whether an own agent is asked because of the tool alone.
+
+    Every rule is looked at, also one that a stronger one outweighs: no rule that asks may make the answer wider.
+    """
+    if not request.facts.is_own_agents or request.subjects & {UNANALYSED, ANY_ARGUMENTS}:
+        return False
+    strict = (rule for rule in rules if rule.decision != "allow" and (rule.is_conditional or not rule.grantable))
+    try:
+        return not any(_matches(rule, request, match) for rule in strict)
+    except (re.error, OverflowError, RecursionError, ValueError, ValidationError):
+        return False
 
 
 def with_grants(request: PolicyRequest, verdict: Verdict, grants: Iterable[Grant]) -> Decision:
     """The rules' answer, with a question answered by grants, or refused where there is nobody to ask."""
-    decision, grantable = verdict
+    decision, grantable, is_whole = verdict
     if decision.mode == "require_approval":
-        if grantable and (used := _granted_by(request, grants)):
+        if grantable and (used := _granted_by(request, grants, is_whole=is_whole)):
             makers = tuple(sorted({grant.by for grant in used if grant.by}))
             ids = tuple(sorted(grant.id for grant in used))
-            return Decision("allow", "every recipient is on your allow list", "grant", ids, makers)
+            said = (
+                "you always allow this tool in this session"
+                if used[0].is_whole
+                else "every recipient is on your allow list"
+            )
+            return Decision("allow", said, "grant", ids, makers)
         if not request.facts.interactive:
             return Decision("deny", "it needs approval, and there is nobody to ask", decision.rule)
     return decision
@@ -282,17 +311,18 @@ def with_grants(request: PolicyRequest, verdict: Verdict, grants: Iterable[Grant
 
 def offered_scopes(request: PolicyRequest, verdict: Verdict) -> tuple[Scope, ...]:
     """For how long a person may allow this call from now on: nothing where a grant could not be recognised later."""
-    decision, grantable = verdict
+    decision, grantable, is_whole = verdict
     if decision.mode != "require_approval" or not grantable:
         return ()
-    if not request.subjects or UNANALYSED in request.subjects:
-        return ()
+    whole: tuple[Scope, ...] = ("tool",) if is_whole else ()
+    if not request.subjects or request.subjects & {UNANALYSED, ANY_ARGUMENTS}:
+        return whole
     if request.facts.interface == PAGE:
         # A page says who its visitor is. What it has approved holds nowhere else that this user is known.
         return ("session",)
     # What an agent inside a document asks for is known by names that the document chose.
     widest: Scope = "document" if request.facts.document else "always"
-    return ("session", widest)
+    return (*whole, "session", widest)
 
 
 def hides(rules: Sequence[Rule], *, tool: str, interface: str, profile: str, user: str) -> bool:
@@ -404,7 +434,7 @@ def _fits_subjects(mode: Mode, patterns: tuple[str, ...], subjects: frozenset[st
 def _is_allowed(subject: str, patterns: tuple[str, ...]) -> bool:
     # A tool may name a text as its recipient in which there are two: `*@example.com` does not allow the other one.
     return any(
-        fnmatchcase(subject, pattern) and (not _ADDRESSES.fullmatch(pattern) or _ADDRESS.fullmatch(subject) is not None)
+        fnmatchcase(subject, pattern) and (not ADDRESSES.fullmatch(pattern) or ADDRESS.fullmatch(subject) is not None)
         for pattern in patterns
     )
 
@@ -434,8 +464,8 @@ def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
     """
     if _fits(subject, patterns):
         return True
-    known, is_about_addresses = _folded(patterns)
-    found = _spelled[subject]
+    known, is_about_addresses = folded_patterns(patterns)
+    found = spelled[subject]
     if found is None or (is_about_addresses and not found.is_clear):
         return True
     for each in found.spellings:  # noqa: SIM110  A generator costs more than the comparison.
@@ -444,42 +474,13 @@ def _fits_however_spelled(subject: str, patterns: tuple[str, ...]) -> bool:
     return False
 
 
-@frozen
-class _Spelled:
-    """How else a subject may be meant, and whether it is clear which addresses are in it."""
-
-    spellings: tuple[str, ...]
-    is_clear: bool = True
-
-
-def _spelled_once(subject: str) -> _Spelled | None:
-    """Folded, and each address in a text such as `Eve <eve@rival.example>, b@example.com`."""
-    try:
-        plain = folded(subject)
-    except ValidationError:
-        return None
-    if not _HAS_ADDRESS.search(plain):
-        return _Spelled((plain,))
-    named = [each for each in re.split("[,;]", plain, maxsplit=MOST_ADDRESSES) if each.strip()]
-    is_clear = len(named) <= MOST_ADDRESSES and all(address_in(each) is not None for each in named)
-    around = [word.split("@") for word in _BETWEEN.split(plain) if "@" in word]
-    inside = [f"{name}@{host.rstrip('.')}" for parts in around for name, host in pairwise(parts) if name and host]
-    return _Spelled(tuple(dict.fromkeys((plain, *inside))), is_clear)
-
-
-_spelled = Kept(_spelled_once)
-
-
-@lru_cache(maxsize=1_000)
-def _folded(patterns: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """The patterns folded, and whether one of them is about addresses."""
-    known = tuple(map(folded, patterns))
-    return known, any(map(_ADDRESSES.fullmatch, known))
-
-
-def _granted_by(request: PolicyRequest, grants: Iterable[Grant]) -> tuple[Grant, ...]:
-    """The grants that together cover every subject; none where one subject is left."""
-    if not request.subjects or UNANALYSED in request.subjects:
+def _granted_by(request: PolicyRequest, grants: Iterable[Grant], *, is_whole: bool) -> tuple[Grant, ...]:
+    """The grant for the whole tool, or those that together cover every subject; none where one subject is left."""
+    if is_whole:
+        grants = tuple(grants)
+        if whole := next((grant for grant in grants if grant.is_whole and _applies(grant, request)), None):
+            return (whole,)
+    if not request.subjects or request.subjects & {UNANALYSED, ANY_ARGUMENTS}:
         return ()
     wanted = request.subjects
     granted = {grant.subject: grant for grant in grants if grant.subject in wanted and _applies(grant, request)}

@@ -9,7 +9,7 @@ from pollux.core.frozen import frozen
 from pollux.core.ids import ActionId, ApprovalId, Instant, RunId, ThreadId, UserId, grant_id
 from pollux.core.messages import JSON, NO_USAGE, Message, ToolCall, Usage
 from pollux.core.page import Page
-from pollux.core.policy import SCOPES, Decision, Document, Grant, Rule, Scope
+from pollux.core.policy import ANY_ARGUMENTS, SCOPES, Decision, Document, Grant, Rule, Scope
 from pollux.core.profile import Limits, OnReject
 from pollux.core.tools import Repeat, Where
 
@@ -343,22 +343,24 @@ class Run:
         return next((a for a in self._newest_first() if a.approval and a.approval.id == approval_id), None)
 
     def grants_of(self, action: Action) -> Iterator[Grant]:
-        """What an answer for longer than once leaves behind: a grant for each subject."""
+        """What an answer for longer than once leaves behind: a grant for each subject, or for the tool as a whole."""
         approval = action.approval
         answer = approval.resolution if approval else None
         if approval is None or answer is None or answer.scope is None:
             return
-        for position, subject in enumerate(action.subjects):
+        # For the tool as a whole, only ever in one session.
+        subjects, scope = ((ANY_ARGUMENTS,), "session") if answer.scope == "tool" else (action.subjects, answer.scope)
+        for position, subject in enumerate(subjects):
             yield Grant(
                 id=grant_id(approval.id, position),
                 user=self.user,
                 tool=action.tool,
                 subject=subject,
-                scope=answer.scope,
+                scope=scope,
                 granted_at=answer.at,
-                thread_id=self.thread_id if answer.scope == "session" else None,
+                thread_id=self.thread_id if scope == "session" else None,
                 approval_id=approval.id,
-                document=self.document.digest if answer.scope == "document" and self.document else "",
+                document=self.document.digest if scope == "document" and self.document else "",
                 definition=self.consented(action.definition, action.asker),
                 by=answer.by,
             )
@@ -394,7 +396,7 @@ def touched_since(before: Run | None, after: Run) -> list[Action]:
 
 def lasting_scope(scopes: Collection[Scope]) -> Scope | None:
     """What "always" means of these: the longest that outlives the thread. None: it is not offered."""
-    return next((scope for scope in reversed(SCOPES) if scope in scopes and scope != "session"), None)
+    return next((scope for scope in reversed(SCOPES) if scope in scopes and scope not in ("tool", "session")), None)
 
 
 def within_parents(parent: Run | None, own: Instant | None) -> Instant | None:

@@ -15,7 +15,7 @@ import msgspec
 
 from pollux.core.errors import ValidationError
 from pollux.core.frozen import frozen
-from pollux.core.messages import Message, Native
+from pollux.core.messages import JSON, Message, Native
 from pollux.core.messages import user as user_message
 from pollux.core.policy import Document
 from pollux.core.run import Run
@@ -49,8 +49,12 @@ class Opening:
     """Blocks that failed or were interrupted before, and shall run again."""
     skipped: tuple[str, ...] = ()
     """Blocks that failed or were interrupted before, and shall be passed over."""
+    worked: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict[str, Mapping[str, JSON]])
+    """Of these, what their results do not say: how long each was at work, and what its agent had asked for."""
     model: str = ""
     """For agent blocks that name none. Empty: what the settings say."""
+    profile: str = ""
+    """The same: one of the person's own profiles. Empty: none."""
     directory_sources: tuple[str, ...] = ()
     """Who says where it runs, if that is a runbook around it that nobody trusts."""
     is_trusted: bool = False

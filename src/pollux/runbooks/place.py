@@ -5,13 +5,14 @@ from pathlib import Path
 
 from pollux.bootstrap import LARGEST_KEY, make_home
 from pollux.config import ConfigError, Settings, load_project
-from pollux.config.rights import ServedRunbooks
+from pollux.config.profiles import profiles_of, tools_named
+from pollux.config.rights import Rights, ServedRunbooks
 from pollux.control import control_of
 from pollux.core.errors import ValidationError
-from pollux.core.profile import DEFAULT_MODEL
+from pollux.core.profile import DEFAULT_MODEL, Limits
 from pollux.core.redact import Secret
 from pollux.engine.untrusted import read_file
-from pollux.runbooks.agents.internal import LIMITS
+from pollux.runbooks.agents.internal import LIMITS, Outfits
 from pollux.runbooks.runtime import Runbooks, make_runbooks
 from pollux.runbooks.settings import AgentSettings, agent_settings
 from pollux.runbooks.trust import Trust
@@ -28,8 +29,14 @@ def runbooks_of(settings: Settings, directory: Path) -> Runbooks:
         model=settings.model or DEFAULT_MODEL,
         trust=Trust(settings.home),
         secrets=secrets_of(settings),
-        limits=replace(LIMITS, **settings.answers),
+        outfits=outfits_of(load_project(settings).rights, replace(LIMITS, **settings.answers)),
     )
+
+
+def outfits_of(rights: Rights, limits: Limits) -> Outfits:
+    """What the configuration gives our own agents. Raises ConfigError for a profile that cannot be read."""
+    named = profiles_of(rights, model="", defaults=limits, tools=(), known=tools_named(rights))
+    return Outfits(tuple(rights.tools), {name: named[name] for name in rights.profiles}, rights.rules, limits)
 
 
 def secrets_of(settings: Settings) -> tuple[Secret, ...]:

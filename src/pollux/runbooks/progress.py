@@ -89,6 +89,7 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         programs=opening.programs,
         scripts=opening.scripts,
         model=opening.model,
+        profile=opening.profile,
     )
     steps: list[Step] = []
     calls = calls_of(messages)
@@ -96,6 +97,8 @@ def progress_of(messages: Sequence[Message], types: Types) -> Progress:
         if (call := calls.get(step.block.id)) and call.facts:
             scene = scene.with_words(step.block.id, call.facts.rendered_from)
         scene = types[step.block.type].after(scene, step.block, step.result)
+        if step.passed_over:
+            scene = scene.without_result(step.block.id)
         steps.append(step)
     stopped = bool(steps and steps[-1].stops)
     position = steps[-1].block.index + 1 if steps else 0
@@ -132,8 +135,10 @@ def _unwrapped(result: JSON) -> JSON:
 
 
 def _judged(step: Step, opening: Opening) -> Step:
-    skipped = step.failed and step.block.id in opening.skipped
-    return Step(step.block, step.result, step.failed, passed_over=step.passed_over or skipped)
+    if not (step.failed and step.block.id in opening.skipped):
+        return step
+    result: JSON = {**opening.worked.get(step.block.id, {}), **members(step.result)}
+    return Step(step.block, result, step.failed, passed_over=True)
 
 
 def calls_of(messages: Iterable[Message]) -> dict[str, ToolCall]:

@@ -16,11 +16,11 @@ from pollux.bootstrap import Opened
 from pollux.core.errors import Misfit, NotFound, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId, UserId
-from pollux.core.messages import Message
+from pollux.core.messages import JSON, Message
 from pollux.core.policy import Rule
-from pollux.core.profile import Limits, Profile
+from pollux.core.profile import Profile
 from pollux.core.redact import Masking, Secret, no_words
-from pollux.core.run import Run
+from pollux.core.run import Action, Run
 from pollux.core.tools import Tool
 from pollux.engine.engine import Engine
 from pollux.engine.start import Start
@@ -28,8 +28,7 @@ from pollux.runbooks import rules
 from pollux.runbooks.agents.asked import asked_tools
 from pollux.runbooks.agents.block import Agent
 from pollux.runbooks.agents.foreign import foreign_agent
-from pollux.runbooks.agents.internal import LIMITS, Host, document_tools, internal_agent
-from pollux.runbooks.agents.internal import profile as agent_profile
+from pollux.runbooks.agents.internal import NO_OUTFITS, Host, Outfits, document_tools, internal_agent
 from pollux.runbooks.agents.live import LiveAgents
 from pollux.runbooks.agents.program import programs_of
 from pollux.runbooks.blocks import standard_blocks, tools_of
@@ -42,6 +41,7 @@ from pollux.runbooks.provider import DocumentProvider, WithDocuments
 from pollux.runbooks.settings import AgentEntry
 from pollux.runbooks.shelf import Volume, digest_of
 from pollux.runbooks.sub_runbook import SubRunbook, sub_runbook
+from pollux.runbooks.told import asked_by, is_unfinished, work_of
 from pollux.runbooks.trust import Trust
 from pollux.tools.files.root import Root
 from pollux.tools.files.toolset import file_tools
@@ -83,6 +83,8 @@ class Runbooks:
     agents: Mapping[str, AgentEntry]
     shell: str = "bash"
     """Of terminals that name none."""
+    outfits: Outfits = NO_OUTFITS
+    """What the person's configuration gives our own agents."""
 
     def providers(self, others: Opened) -> WithDocuments:
         """The engine's providers, with the one that reads documents."""
@@ -145,11 +147,12 @@ class Runbooks:
         interactive: bool = True,
         more: tuple[Rule, ...] = (),
         model: str = "",
+        profile: str = "",
     ) -> Run:
         """Go on with a runbook: where it was, or, after a failure, with that block again or without it.
 
         `variables` are given besides those that were given before.
-        A go that begins now takes the `model`, if one is named, for agent blocks that name none.
+        A go that begins now takes the `model` and the `profile`, if one is named, for agent blocks that name none.
 
         Raises:
             NotFound: there is no such run.
@@ -187,14 +190,29 @@ class Runbooks:
             if named not in (block.id, block.name):
                 raise ValidationError(f"expected the block that stopped the run, {block.id}, found {named!r}")
             opening = replace(opening, retried=(block.id,) if retry else (), skipped=() if retry else (block.id,))
+            if skip:
+                opening = replace(opening, worked=await self._worked(run, block.id))
         elif progress.following is None:
             raise Misfit("the runbook has been run to its end")
         else:
-            opening = replace(opening, retried=(), skipped=())
-        opening = replace(opening, model=model or opening.model)
+            opening = replace(opening, retried=(), skipped=(), worked={})
+        opening = replace(opening, model=model or opening.model, profile=profile or opening.profile)
         start = self._start(opening, progress.runbook, user=user, interactive=interactive, more=more)
         restored = await self._engine.queries.is_restored(run)
         return await self._engine.start(replace(start, thread_id=run.thread_id, restored=restored))
+
+    async def _worked(self, run: Run, block_id: str) -> dict[str, dict[str, JSON]]:
+        """What the result of a block that failed does not say."""
+        action = next((each for each in run.actions if each.call.id == block_id), None)
+        if action is None or not is_unfinished(action):
+            return {}
+        asked: Sequence[Action] = asked_by(run, action)
+        if action.where == "child":
+            # It may not have begun, or its words were erased.
+            with suppress(NotFound):
+                queries = self._engine.queries
+                asked = (await queries.run(queries.child_of(action.id))).actions
+        return {block_id: work_of(action, asked)}
 
     async def _take_up(self, run: Run) -> None:
         """The run, and those of its agents and parts: whoever drove one of them may have driven all, and be dead."""
@@ -252,19 +270,19 @@ def make_runbooks(
     trust: Trust,
     shell: str = "bash",
     secrets: Iterable[Secret] = (),
-    limits: Limits = LIMITS,
+    outfits: Outfits = NO_OUTFITS,
 ) -> Runbooks:
-    """Everything there is to running documents, but for the engine. `root` is where our own agents work,
-    `limits` is what each of them may spend.
+    """Everything there is to running documents, but for the engine. `root` is where our own agents work.
 
-    `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told.
+    `secrets` are masked in whatever blocks and agents put out, before anything of it is kept or told. The engine has to
+    have the tools that the `outfits` name.
     """
     kept = no_words(secrets)
     host, live = Host(), LiveAgents()
-    agent_tools = (internal_agent(host, model, limits), foreign_agent(live, Masking(kept), agents))
+    agent_tools = (internal_agent(host, model, outfits), foreign_agent(live, Masking(kept), agents))
     types = (
         *standard_blocks(shell=shell),
-        Agent(agent_tools, agents, model, root.path),
+        Agent(agent_tools, agents, model, root.path, outfits),
         SubRunbook(sub_runbook(host, trust)),
     )
     by_name = {name: type_ for type_ in types for name in type_.names}
@@ -273,23 +291,30 @@ def make_runbooks(
     offered = (*document_tools(host, by_name), *file_tools(root), shell_tool(runner))
     names = tuple(tool.spec.name for tool in (*blocks, *asked))
     document_profile = rules.profile(names, requires_sandbox=runner.requires_sandbox)
-    child_profile = agent_profile(model, limits)
     return Runbooks(
         by_name,
         tuple(MaskedTool(tool, kept) for tool in (*blocks, *asked, *offered)),
-        {document_profile.name: document_profile, child_profile.name: child_profile},
+        {document_profile.name: document_profile, **outfits.profiles_of(model, names)},
         host,
         trust,
         agents,
         shell,
+        outfits,
     )
 
 
 def opening_for(
-    volume: Volume, *, directory: Path, workspace: str, variables: Mapping[str, str], model: str = ""
+    volume: Volume,
+    *,
+    directory: Path,
+    workspace: str,
+    variables: Mapping[str, str],
+    model: str = "",
+    profile: str = "",
 ) -> Opening:
     """A first go at a document."""
-    return Opening(volume.source, volume.form, str(directory), workspace, str(volume.path), {**variables}, model=model)
+    place = (volume.source, volume.form, str(directory), workspace, str(volume.path))
+    return Opening(*place, {**variables}, model=model, profile=profile)
 
 
 def _undecided(run: Run, failed: Step) -> str:

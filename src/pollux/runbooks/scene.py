@@ -32,8 +32,12 @@ class Scene:
     variables: Mapping[str, Variable] = field(default_factory=dict[str, Variable])
     outputs: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict[str, Mapping[str, JSON]])
     executed: tuple[str, ...] = ()
+    passed_over: tuple[str, ...] = ()
+    """Blocks that failed, and did not stop the run: what their outputs do not have has no words."""
     model: str = ""
     """For agents that name none; empty where nobody said anything of it."""
+    profile: str = ""
+    """The same, of the person's own profiles."""
     env_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Of environment variables that were made from outputs: the blocks that gave them."""
     output_sources: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
@@ -51,6 +55,10 @@ class Scene:
         """After the block of this id, which gave this out. A block that is run again counts once, as the last."""
         executed = (*(id_ for id_ in self.executed if id_ != block), block)
         return replace(self, outputs={**self.outputs, block: output}, executed=executed)
+
+    def without_result(self, block: str) -> "Scene":
+        """Once the block of this id has failed and was passed over."""
+        return replace(self, passed_over=(*self.passed_over, block))
 
     def with_words(self, block: str, sources: Iterable[str]) -> "Scene":
         """Once the block of this id has run, with these outputs in its call."""

@@ -154,6 +154,7 @@ def sub_runbook(host: Host, trust: Trust) -> Tool:
             # Of these only the one that stopped it has not succeeded.
             retried=tuple(block.id for block in runbook.blocks) if earlier else (),
             model=outer.model,
+            profile=outer.profile,
             directory_sources=(*facts.placed_by, *cast("list[str]", args.get("directory_sources", [])), *giver),
             is_trusted=pin is not None,
             programs=pin.programs if pin else None,

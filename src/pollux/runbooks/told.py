@@ -4,7 +4,7 @@ Statuses are read off the run, never kept beside it: whoever joins late and whoe
 told the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from pollux.core.events import (
@@ -26,6 +26,7 @@ from pollux.engine.feed import Delta, Item, Output
 from pollux.engine.ports import Recorded
 from pollux.runbooks.agents import foreign, internal
 from pollux.runbooks.blocks import BlockType
+from pollux.runbooks.blocks.block_type import members
 from pollux.runbooks.documents import Block, Runbook, read
 from pollux.runbooks.opening import opening_of
 from pollux.runbooks.progress import problem_of
@@ -153,9 +154,9 @@ class BlockTeller:
         outcome = action.outcome
         assert outcome is not None
         type_ = self._types[block.type]
-        output = type_.output(outcome.result)
-        if action.tool in AGENTS and outcome.status != "completed":
-            output |= self._unfinished(run, block, action)
+        asked = child.actions if (child := self._children.get(block.id)) else asked_by(run, action)
+        result = {**work_of(action, asked), **members(outcome.result)} if is_unfinished(action) else outcome.result
+        output = type_.output(result)
         success = outcome.status == "completed" and type_.succeeded(outcome.result)
         if action.tool in AGENTS:
             yield from self._state(
@@ -182,24 +183,6 @@ class BlockTeller:
             lifecycle=lifecycle,
             object=output,
         )
-
-    def _unfinished(self, run: Run, block: Block, action: Action) -> dict[str, JSON]:
-        """How long an agent worked that gave no answer, and what it had asked for."""
-        child = self._children.get(block.id)
-        asked = child.actions if child else [each for each in run.actions if each.asker == action.id]
-        calls: list[JSON] = [
-            {
-                "name": pending_of(each)["description"],
-                "approved": each.started is not None,
-                "resultSummary": (each.outcome.code if each.outcome else "") or each.status,
-            }
-            for each in asked
-        ]
-        seconds = _seconds(action)
-        return {
-            **dict.fromkeys(("durationSeconds", "duration_seconds"), seconds),
-            **dict.fromkeys(("toolCallsExecuted", "tool_calls_executed"), calls),
-        }
 
     def _question(self, run: Run, action: Action) -> Iterator[Told]:
         approval = action.approval
@@ -365,6 +348,31 @@ def pending_of(action: Action) -> Told:
         "description": title if isinstance(title, str) else action.tool,
         "summary": action.preview,
     }
+
+
+def is_unfinished(action: Action) -> bool:
+    """Whether it ended without a result of its own."""
+    return action.outcome is not None and action.outcome.status != "completed"
+
+
+def asked_by(run: Run, action: Action) -> list[Action]:
+    """What it asked for while it was at work."""
+    return [each for each in run.actions if each.asker == action.id]
+
+
+def work_of(action: Action, asked: Iterable[Action]) -> dict[str, JSON]:
+    """How long a block worked that gave no result, and what its agent had asked for, as a result says it."""
+    if action.tool not in AGENTS:
+        return {"seconds": _seconds(action)}
+    calls: list[JSON] = [
+        {
+            "tool": pending_of(each)["description"],
+            "approved": each.started is not None,
+            "about": (each.outcome.code if each.outcome else "") or each.status,
+        }
+        for each in asked
+    ]
+    return {"seconds": _seconds(action), "actions": calls}
 
 
 def _asked_about(block_id: str, runbook: Runbook | None, action: Action) -> Told:

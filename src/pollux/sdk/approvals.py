@@ -9,6 +9,7 @@ from pollux.core.errors import Misfit, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import UserId
 from pollux.core.messages import JSON
+from pollux.core.policy import Scope
 from pollux.engine.engine import Engine
 from pollux.sdk.events import ApprovalRequired
 from pollux.tools.threads import in_thread
@@ -18,13 +19,16 @@ logger = logging.getLogger(__name__)
 
 @frozen
 class Approve:
-    """Yes; with `always`, also for these recipients from now on, or with "session" for this session's rest."""
+    """Yes; with `always`, also for these recipients from now on, or with "session" for this session's rest.
 
-    always: bool | Literal["session"] = False
+    With "tool" for every call of the tool in this session: where the question offers that.
+    """
+
+    always: bool | Literal["session", "tool"] = False
 
     def __post_init__(self) -> None:
-        if self.always not in (True, False, "session"):
-            raise ValidationError(f'expected always to be True, False or "session", found {self.always!r}')
+        if self.always not in (True, False, "session", "tool"):
+            raise ValidationError(f'expected always to be True, False, "session" or "tool", found {self.always!r}')
 
 
 @frozen
@@ -67,7 +71,7 @@ async def give(engine: Engine, asked: ApprovalRequired, answer: Any, *, user: Us
             return
         case True | Approve():
             # Where a grant could not be recognised later, there is none: the approval counts once.
-            scope = _scope(answer) if asked.scopes else None
+            scope = scope_of(answer) if asked.scopes else None
             await engine.resolve(asked.id, "approved", by=user, user=user, scope=scope, args_hash=asked.args_hash)
         case False | Reject():
             feedback = answer.feedback if isinstance(answer, Reject) else ""
@@ -88,7 +92,8 @@ async def _answer(on_approval: OnApproval, asked: ApprovalRequired) -> object:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-def _scope(answer: object) -> Literal["session", "always"] | None:
+def scope_of(answer: object) -> Scope | None:
+    """For how long an answer is to count; None for this once."""
     if not isinstance(answer, Approve) or not answer.always:
         return None
-    return "session" if answer.always == "session" else "always"
+    return "always" if answer.always is True else answer.always

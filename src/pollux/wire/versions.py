@@ -39,6 +39,7 @@ SINCE: Mapping[str, int] = {
     "Rule.rendered_from": 4,
     "Rule.placed_by": 4,
     "ApprovalResolved.scope=document": 4,
+    "ApprovalResolved.scope=tool": 4,
     "Message.sources": 4,
     "ActionCompleted.sources": 4,
     "ActionFailed.sources": 4,
@@ -58,7 +59,9 @@ SINCE: Mapping[str, int] = {
     "Approval.scopes=session": 1,
     "Approval.scopes=document": 1,
     "Approval.scopes=always": 1,
+    "Approval.scopes=tool": 4,
     "Resolution.scope=document": 1,
+    "Resolution.scope=tool": 1,
     # Older code has bounds of its own, and does not say of an answer that it was cut.
     "Message.cut": 1,
     "Limits.answer_bytes": 1,

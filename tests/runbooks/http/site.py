@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tests.waiting import HANG_SECONDS, until
 from pollux.asgi.credentials import authority_of
 from pollux.asgi.listening import listening
 from pollux.bootstrap import Fixed, make_engine, make_home
+from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.tools import Tool
 from pollux.engine.model import Provider
@@ -54,6 +55,7 @@ async def runbook_site(
     tools: Iterable[Tool] = (),
     profiles: Mapping[str, Profile] | None = None,
     store: Store | None = None,
+    rules: Sequence[Rule] = (),
     **changes: Any,
 ) -> AsyncGenerator[Site]:
     """A server with this folder, this model and these tools beside it, closed at the end."""
@@ -72,6 +74,7 @@ async def runbook_site(
         runbooks.providers(others),
         tools=[*offered, *runbooks.tools],
         profiles={**profiles, **runbooks.profiles},
+        rules=rules,
     )
     async with engine, aiohttp.ClientSession() as http:
         runbooks.host.serve(engine)

@@ -52,8 +52,11 @@ def main(argv: list[str]) -> int:
 
 
 def _run(arguments: argparse.Namespace, settings: Settings) -> int:
+    from pollux.cli.profile import model_of
     from pollux.cli.runbook.going import Going, go
 
+    # Before anything begins: whether there is such a profile.
+    model_of(settings, arguments.profile)
     going = Going(
         settings=settings,
         format=arguments.output_format,
@@ -68,6 +71,7 @@ def _run(arguments: argparse.Namespace, settings: Settings) -> int:
         retry=getattr(arguments, "retry", None) or "",
         skip=getattr(arguments, "skip", None) or "",
         model=arguments.model or "",
+        profile=arguments.profile or "",
     )
     return go(going)
 
@@ -141,6 +145,7 @@ def _add_going(add: Any) -> None:
     add("--output-format", choices=("text", "stream-json"), default="text", help="default: text")
     add("--timeout", type=seconds, default=None, metavar="SECONDS", help="for the whole run; default: none")
     add("--model", metavar="NAME", help="for agent blocks that name none")
+    add("--profile", metavar="NAME", help="a profile of your configuration, for agent blocks that name none")
     add(
         "--sandbox",
         choices=("auto", "required", "off"),

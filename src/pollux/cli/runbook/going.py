@@ -31,7 +31,7 @@ from pollux.runbooks.outputs import missing_outputs
 from pollux.runbooks.runtime import Runbooks, Started, opening_for
 from pollux.runbooks.shelf import Volume, volume
 from pollux.runbooks.told import Told
-from pollux.sdk.approvals import Approve, Reject
+from pollux.sdk.approvals import Approve, Reject, scope_of
 from pollux.sdk.setup import USER
 from pollux.signals import on_signals
 
@@ -60,6 +60,7 @@ class Going:
     retry: str
     skip: str
     model: str
+    profile: str = ""
 
 
 def go(going: Going) -> int:
@@ -143,6 +144,7 @@ class _Trip:
                 variables=going.variables,
                 more=more,
                 model=going.model,
+                profile=going.profile,
             )
         document = volume(going.file.absolute())
         runbook = document.read()
@@ -168,6 +170,7 @@ class _Trip:
             workspace=str(workspace),
             variables=going.variables,
             model=going.model,
+            profile=going.profile,
         )
         return await runbooks.start(opening, user=USER, more=more)
 
@@ -241,7 +244,8 @@ class _Trip:
         answer = await terminal.ask(question)
         try:
             if isinstance(answer, Approve):
-                scope = lasting_scope(question.scopes) if answer.always else None
+                asked = scope_of(answer)
+                scope = lasting_scope(question.scopes) if asked == "always" else asked
                 await engine.resolve(data["approvalId"], "approved", by=USER, scope=scope)
             else:
                 feedback = answer.feedback if isinstance(answer, Reject) else ""

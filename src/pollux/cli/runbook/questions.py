@@ -12,7 +12,7 @@ from pollux.config import without_key
 from pollux.core.errors import NotFound
 from pollux.core.run import run_of
 from pollux.engine.engine import Engine
-from pollux.runbooks.documents import AcpSource, Block, agent_of
+from pollux.runbooks.documents import AcpSource, Block, InternalSource, agent_of
 from pollux.runbooks.runtime import Runbooks, Started
 from pollux.runbooks.shelf import Volume
 from pollux.runbooks.told import Told
@@ -65,6 +65,9 @@ async def trusts(document: Volume, runbooks: Runbooks, programs: Started) -> boo
         lines.append(f"    {shown(block.name or block.type, lines=False)} ({shown(block.type, lines=False)})")
         lines += [f"      {shown(row, lines=False)}" for text in _about(block) for row in _cut(text.splitlines())]
     lines += [f"    {shown(word, lines=False)} is {shown(file, lines=False)}" for word, file in programs.shown]
+    if runbooks.outfits.tools and any(_is_ours(block) for block in acting):
+        named = ", ".join(shown(name, lines=False) for name in runbooks.outfits.tools)
+        lines.append(f"    agents without a profile also have the tools of your configuration: {named}")
     sys.stderr.write("\n".join(lines) + "\n")
     forget_typed()
     word = await ask_line("  trust it as it stands? [y]es / [N]o, ask me about every block > ")
@@ -86,13 +89,19 @@ def _about(block: Block) -> Iterator[str]:
         yield str(block.props[main])
 
 
+def _is_ours(block: Block) -> bool:
+    return block.type == "agent" and isinstance(agent_of(block).source, InternalSource)
+
+
 def _about_agent(block: Block) -> Iterator[str]:
     agent = agent_of(block)
     if isinstance(agent.source, AcpSource):
         yield f"starts: {shlex.join([agent.source.command, *agent.source.args])}"
         if agent.source.env:
             yield f"environment: {' '.join(f'{name}={value}' for name, value in agent.source.env.items())}"
-    elif agent.source.model:
+    elif agent.source.profile:
+        yield f"profile: {agent.source.profile}"
+    if isinstance(agent.source, InternalSource) and agent.source.model:
         # One of the hub has no name that could be asked for, and stops the run when its turn comes.
         is_hubs = agent.source.model.maker == "atuinHub"
         yield f"model: {agent.source.model.model if is_hubs else without_key(agent.source.model_name())}"

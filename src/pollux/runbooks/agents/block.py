@@ -30,16 +30,24 @@ class Agent:
     """The type of `agent` blocks.
 
     `model` is what a block without one of its own asks; empty where nobody named one. `root` is what our own agents'
-    tools reach.
+    tools reach, `outfits` what the configuration gives them.
     """
 
     names = ("agent",)
 
-    def __init__(self, tools: tuple[Tool, ...], registry: Mapping[str, AgentEntry], model: str, root: Path) -> None:
+    def __init__(
+        self,
+        tools: tuple[Tool, ...],
+        registry: Mapping[str, AgentEntry],
+        model: str,
+        root: Path,
+        outfits: internal.Outfits = internal.NO_OUTFITS,
+    ) -> None:
         self.tools = tools
         self._root = root
         self._registry = registry
         self._model = model
+        self._outfits = outfits
 
     def call(self, block: Block, scene: Scene) -> Call:
         config = agent_of(block)
@@ -62,8 +70,10 @@ class Agent:
             call = reading.call(foreign.NAME, **args)
             return replace(call, placed_by=placed_by, accepted=scene.programs, places=scene.places)
         try:
+            args["profile"] = config.source.profile or scene.profile
+            chosen = self._outfits.chosen(args["profile"])
             # Where a document says that prompts go, no key of the person's goes.
-            args["model"] = without_key(config.source.model_name()) or scene.model or self._model
+            args["model"] = without_key(config.source.model_name()) or scene.model or chosen.model or self._model
         except ValidationError as problem:
             raise reading.problem(str(problem)) from None
         if not args["model"]:

@@ -16,6 +16,7 @@ from pollux.acp.conversation import Answer, converse
 from pollux.acp.failures import AgentFailed
 from pollux.acp.messages import check_installed
 from pollux.acp.process import AgentCommand
+from pollux.acp.toolcalls import ToolCallSeen
 from pollux.acp.updates import (
     TextChunk,
     ToolCall,
@@ -152,7 +153,8 @@ class _Desk:
         self._requests = 0
         self._asked: dict[str, list[str]] = {}
         """Of each tool call, the requests about it: its id is the agent's to choose, and to use twice."""
-        self._refused: set[str] = set()
+        self.refused: set[str] = set()
+        """The tool calls that it was not allowed, at least once."""
         self.matching = Matching(str(args["directory"]))
         self.rejections: list[str] = []
         """What it asked for and was not given, each in a few words."""
@@ -185,13 +187,13 @@ class _Desk:
             told = self._masking.value(told)
             is_shown = await self._ask(asked.PERMISSION, number, is_vague=need is None, writes=writes, **told)
         except Refusal as refused:
-            self._refused.add(request.tool_call_id)
+            self.refused.add(request.tool_call_id)
             self.approved.discard(request.tool_call_id)
             if not refused.is_over:
                 self.rejections.append(f"{_brief(request.title)} was rejected: {refused}")
             return "cancelled" if refused.is_over else "reject_once"
         self.matching.allowed(request, is_shown=is_shown)
-        if request.tool_call_id not in self._refused:
+        if request.tool_call_id not in self.refused:
             self.approved.add(request.tool_call_id)
         # Never `allow_always`: what was remembered is a grant of ours, that can be seen and taken back.
         return "allow_once"
@@ -301,7 +303,7 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
         "actions": [
             {
                 "tool": call.title or call.kind,
-                "status": call.status,
+                "status": _status(call, desk),
                 "approved": call.id in desk.approved,
                 "about": "" if call.asked or call.id in desk.approved else "observed: it was not asked about",
             }
@@ -312,6 +314,12 @@ def _result(answer: Answer, desk: _Desk, seconds: float) -> dict[str, JSON]:
         "agent": f"{answer.agent_name} {answer.agent_version}".strip(),
         "session": answer.session_id,
     }
+
+
+def _status(call: ToolCallSeen, desk: _Desk) -> str:
+    """How it ended. Of a call that was rejected some agents say nothing more."""
+    is_open = call.status in ("pending", "in_progress")
+    return "rejected" if is_open and call.id in desk.refused and call.id not in desk.approved else call.status
 
 
 def _problem(answer: Answer, desk: _Desk) -> str:

@@ -1,20 +1,25 @@
 """`runbook_agent`: our own agent answers a prompt, as a child run. The block's capabilities become its tools and rules.
 
+The person's own configuration adds tools, and a profile where the block or the run names one. `alwaysAllowTools` is for
+the tools that every agent here has: whoever trusted a document has not seen what the configuration adds later.
+
 Whatever becomes of this process, the child is a run like any other: it is gone on with, its questions are in the same
 inbox, and its end answers the block.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import field, replace
+from fnmatch import fnmatchcase
 from typing import Final, cast
 
 from pollux.bootstrap import Opened
 from pollux.config import without_key
 from pollux.core.errors import Conflict, ToolError, ValidationError
+from pollux.core.frozen import frozen
 from pollux.core.messages import JSON
-from pollux.core.policy import Rule
-from pollux.core.profile import Limits, Profile
+from pollux.core.policy import AGENT, Rule
+from pollux.core.profile import Limits, Profile, bounded
 from pollux.core.run import Parent, Run
 from pollux.core.tools import Tool, ToolContext, ToolSpec
 from pollux.engine.engine import Engine
@@ -26,12 +31,16 @@ from pollux.runbooks.opening import last_opening, within_block
 from pollux.tools.define import Args, FunctionTool
 
 NAME: Final = "runbook_agent"
-PROFILE: Final = "runbook-agent"
+PROFILE: Final = AGENT
+CONFIGURED: Final = f"{PROFILE}:"
+"""With tools of the configuration, and behind the colon the profile's name, where one is named."""
 DOCUMENT: Final = "get_runbook_document"
 DOCS: Final = "get_block_docs"
 READING: Final = ("read_file", "list_directory", "glob", "search")
 WRITING: Final = ("write_file", "replace")
 COMMANDS: Final = ("shell",)
+PLACES: Final = (*READING, *WRITING, *COMMANDS)
+OWN: Final = (DOCUMENT, DOCS, *PLACES)
 LIMITS: Final = Limits(model_calls=25, approval_seconds=300.0)
 INSTRUCTIONS: Final = """\
 You are an agent inside a runbook: a document of steps that run one after another. Your last message is the output of \
@@ -49,6 +58,7 @@ SPEC: Final = ToolSpec(
             "system": TEXT,
             "directory": TEXT,
             "capabilities": CAPABILITIES,
+            "profile": TEXT,
             "timeout": {"type": ["number", "null"], "exclusiveMinimum": 0},
         },
         "required": ["name", "model", "prompt"],
@@ -78,17 +88,66 @@ class Host:
         self._engine = engine
 
 
-def profile(model: str, limits: Limits) -> Profile:
-    """What a child is offered at most; each run's rules say what of it."""
-    return Profile(
-        PROFILE,
-        model=model,
-        tools=(DOCUMENT, DOCS, *READING, *WRITING, *COMMANDS),
-        limits=limits,
-    )
+@frozen
+class Outfits:
+    """What the person's configuration gives our own agents: tools for all of them, and profiles by name.
+
+    A profile without a model of its own has an empty one. The `rules` are those for every profile.
+    """
+
+    tools: tuple[str, ...] = ()
+    profiles: Mapping[str, Profile] = field(default_factory=dict[str, Profile])
+    rules: tuple[Rule, ...] = ()
+    limits: Limits = LIMITS
+    """What an agent without a profile may spend."""
+
+    def chosen(self, name: str) -> Profile:
+        """The profile of this name. Raises ValidationError."""
+        if not name:
+            return self._plain
+        if name not in self.profiles:
+            known = ", ".join(sorted(self.profiles)) or "none"
+            raise ValidationError(f"Unknown profile {name!r}. Your configuration has: {known}")
+        return self.profiles[name]
+
+    def profiles_of(self, model: str, reserved: Collection[str]) -> dict[str, Profile]:
+        """What a child is offered at most, by what its run is under; its own rules say what of it.
+
+        `reserved` are the tools of documents: no agent calls them.
+        """
+        plain = replace(self._plain, model=model, tools=OWN)
+        found = {
+            PROFILE: plain,
+            CONFIGURED: replace(plain, name=CONFIGURED, tools=(*OWN, *self.tools), rules=self._rules_for(PROFILE)),
+        }
+        for name, each in self.profiles.items():
+            # Files and commands are the block's to give: a profile that names some of these tools narrows them.
+            places = [tool for tool in each.tools if tool in PLACES] or PLACES
+            others = [tool for tool in each.tools if tool not in OWN and tool not in reserved]
+            found[f"{CONFIGURED}{name}"] = replace(
+                each,
+                name=f"{CONFIGURED}{name}",
+                model=each.model or model,
+                tools=(DOCUMENT, DOCS, *places, *others),
+                # Written for the profile by its name; here it has another one.
+                rules=(*(replace(rule, profile="*") for rule in each.rules), *self._rules_for(PROFILE, name)),
+            )
+        return found
+
+    @property
+    def _plain(self) -> Profile:
+        return Profile(PROFILE, model="", limits=self.limits)
+
+    def _rules_for(self, *names: str) -> tuple[Rule, ...]:
+        """The rules for profiles of these names: a rule for all our agents in runbooks is for this one too."""
+        named = (rule for rule in self.rules if rule.profile != "*")
+        return tuple(replace(rule, profile="*") for rule in named if any(fnmatchcase(n, rule.profile) for n in names))
 
 
-def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
+NO_OUTFITS: Final = Outfits()
+
+
+def internal_agent(host: Host, model: str, outfits: Outfits = NO_OUTFITS) -> Tool:
     """The tool that starts the child. `model` is the person's own: an address in its name may get their key."""
 
     async def run(context: ToolContext, args: Args) -> None:
@@ -96,15 +155,18 @@ def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
         root = parent.parent.root if parent.parent else parent.id
         capabilities = cast("dict[str, bool]", args["capabilities"])
         timeout = cast("float | None", args["timeout"])
-        named = str(args["model"])
+        named, chosen = str(args["model"]), outfits.chosen(profile := str(args.get("profile", "")))
+        under = f"{CONFIGURED}{profile}" if profile or outfits.tools else PROFILE
+        _require_tools(host.engine, chosen, under)
         # Also where the arguments were edited: an address counts with the key beside it alone.
-        is_own = named in (model, last_opening(parent.messages).model)
+        is_own = named in (model, chosen.model, last_opening(parent.messages).model)
+        limits = chosen.limits if timeout is None else bounded(chosen.limits, {"seconds": timeout})
         try:
             await host.engine.start(
                 Start(
                     str(args["prompt"]),
                     user=context.user,
-                    profile=PROFILE,
+                    profile=under,
                     door=parent.door,
                     origin=parent.origin,
                     model=named if is_own else without_key(named),
@@ -116,7 +178,7 @@ def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
                     rules=rules_for(capabilities),
                     # What it asks, it asks for the document that wrote its prompt.
                     document=within_block(parent, context.action_id),
-                    instructions=_instructions(args),
+                    instructions=_instructions(args, chosen.instructions),
                     title=str(args["name"]),
                 )
             )
@@ -124,7 +186,25 @@ def internal_agent(host: Host, model: str, limits: Limits = LIMITS) -> Tool:
             # An attempt before this one has started it.
             pass
 
-    return FunctionTool(SPEC, run, prepare=_prepare, preview=_preview)
+    def prepare(args: Args) -> Args:
+        prepared = _prepare(args)
+        outfits.chosen(str(prepared["profile"]))
+        return prepared
+
+    def preview(args: Args) -> str:
+        chosen = outfits.chosen(str(args["profile"]))
+        return _preview(args, chosen.tools if args["profile"] else outfits.tools)
+
+    return FunctionTool(SPEC, run, prepare=prepare, preview=preview)
+
+
+def _require_tools(engine: Engine, chosen: Profile, under: str) -> None:
+    """Raises ToolError where the profile names a tool that runbooks do not have here."""
+    there = engine.profiles[under].tools
+    if missing := [name for name in chosen.tools if name not in there or name not in engine.toolbox]:
+        raise ToolError(
+            f"profile {chosen.name!r} names {', '.join(missing)}, which agents in runbooks do not have here"
+        )
 
 
 def rules_for(capabilities: Mapping[str, bool]) -> tuple[Rule, ...]:
@@ -136,9 +216,11 @@ def rules_for(capabilities: Mapping[str, bool]) -> tuple[Rule, ...]:
         rules.append(Rule("require_approval", tool=DOCUMENT, name="readFiles is off"))
     for name, tools in (("readFiles", READING), ("writeFiles", WRITING), ("executeCommands", COMMANDS)):
         if not capabilities[name]:
-            rules += [Rule("deny", tool=tool, priority=2, reason=f"the block's {name} is off") for tool in tools]
+            # Above whatever the configuration allows for its profiles.
+            off = f"the block's {name} is off"
+            rules += [Rule("deny", tool=tool, tier="admin", priority=2, reason=off) for tool in tools]
     if capabilities["alwaysAllowTools"]:
-        rules.append(Rule("allow", priority=1, name="alwaysAllowTools"))
+        rules += [Rule("allow", tool=tool, priority=1, name="alwaysAllowTools") for tool in OWN]
     return tuple(rules)
 
 
@@ -184,8 +266,8 @@ def _told(run: Run) -> dict[str, JSON]:
     return {"name": runbook.name, "blocks": blocks}
 
 
-def _instructions(args: Args) -> str:
-    parts = [INSTRUCTIONS, _place(args), str(args["system"])]
+def _instructions(args: Args, profile: str) -> str:
+    parts = [INSTRUCTIONS, _place(args), profile, str(args["system"])]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -200,10 +282,14 @@ def _prepare(args: Args) -> Args:
         raise ValidationError("No model configured. Give the block a model, or set one: `model` in pollux.toml")
     off = {"readFiles": False, "writeFiles": False, "executeCommands": False, "alwaysAllowTools": False}
     given = cast("dict[str, JSON]", args.get("capabilities") or {})
-    return {"system": "", "timeout": None, "directory": "", **args, "capabilities": {**off, **given}}
+    return {"system": "", "timeout": None, "directory": "", "profile": "", **args, "capabilities": {**off, **given}}
 
 
-def _preview(args: Args) -> str:
+def _preview(args: Args, tools: Collection[str]) -> str:
     may = [name for name, is_on in cast("dict[str, bool]", args["capabilities"]).items() if is_on]
     head = f"ask {args['model']} as the agent {args['name']}, allowed: {', '.join(may) or 'nothing but to talk'}"
+    if args["profile"]:
+        head += f"\nprofile: {args['profile']}"
+    if more := [name for name in tools if name not in OWN]:
+        head += f"\ntools of your configuration: {', '.join(more)}"
     return f"{head}\n\n{args['prompt']}"

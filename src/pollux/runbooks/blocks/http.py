@@ -75,7 +75,7 @@ class Http:
             "status_text": found.get("status_text", ""),
             "status_success": found.get("status_success", False),
             "headers": found.get("headers", {}),
-            "duration_seconds": found.get("duration_seconds", 0.0),
+            "duration_seconds": found.get("duration_seconds", found.get("seconds", 0.0)),
             "body": found.get("body", ""),
             "body_json": _parsed(found.get("body", "")),
         }

@@ -52,9 +52,10 @@ class ModelSelection:
 
 @frozen
 class InternalSource:
-    """Our own agent. Without a model, the workspace's, then the person's own."""
+    """Our own agent. Without a model, the workspace's, then the person's own. The profile is one of a person's own."""
 
     model: ModelSelection | None = None
+    profile: str = ""
 
     def model_name(self) -> str:
         """The model as Pollux names it; empty for none. Raises ValidationError for one of Atuin's hub."""
@@ -157,7 +158,10 @@ def _source(value: JSON, block: Block) -> AcpSource | InternalSource:
     if "type" not in told:
         raise wrong("missing field `type`, expected `acp` or `internal`")
     if told["type"] == "internal":
-        return InternalSource(_model(told.get("model"), wrong))
+        profile = told.get("profile")
+        if not isinstance(profile, str | None):
+            raise wrong(f"`profile`: expected text, found {_kind(profile)}")
+        return InternalSource(_model(told.get("model"), wrong), profile or "")
     if told["type"] != "acp":
         found = f"`{told['type'][:80]}`" if isinstance(told["type"], str) else _kind(told["type"])
         raise wrong(f"unknown variant {found}, expected `acp` or `internal`")

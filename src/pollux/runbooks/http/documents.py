@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import UNSET
+
 from pollux.asgi.endpoint import Call
 from pollux.asgi.errors import HttpError
 from pollux.core.errors import NotFound, PolicyError, ToolError, ValidationError
@@ -235,6 +237,7 @@ def _source(source: AcpSource | InternalSource) -> InternalAgentView | AcpAgentV
         model=chosen.model if chosen else None,
         maker=chosen.maker if chosen else None,
         uri=chosen.uri if chosen else None,
+        profile=source.profile or UNSET,
     )
 
 

@@ -9,6 +9,7 @@ from pollux.asgi.errors import HttpError
 from pollux.config import ConfigError, model_ref
 from pollux.core.errors import Misfit, NotFound, TooNew, ValidationError
 from pollux.core.ids import UserId
+from pollux.core.policy import Scope
 from pollux.core.run import Action, Run, run_of
 from pollux.engine.ports import RunRow
 from pollux.engine.start import Start
@@ -97,7 +98,7 @@ async def answered(runtime: RunbookRuntime, call: Call) -> ToolApprovalAnswer:
             by=call.user,
             user=call.user,
             feedback=body.feedback,
-            scope="session" if body.approved and body.remember else None,
+            scope=_scope_of(body, asked),
             args_hash=body.args_hash,
         )
     except Misfit as problem:
@@ -106,6 +107,17 @@ async def answered(runtime: RunbookRuntime, call: Call) -> ToolApprovalAnswer:
     return ToolApprovalAnswer(
         approval_id=body.approval_id, approved=body.approved, remember=body.remember, status=status, run=view
     )
+
+
+def _scope_of(body: ToolApprovalBody, asked: Run) -> Scope | None:
+    """For how long the answer counts: the tool in this session where the question offers that, unless it says less."""
+    if not (body.approved and body.remember):
+        if body.scope is not None:
+            raise ValidationError("`scope` needs `approved` and `remember`")
+        return None
+    action = asked.action_of_approval(body.approval_id)
+    offered = action.approval.scopes if action and action.approval else ()
+    return body.scope or ("tool" if "tool" in offered else "session")
 
 
 def _opening(runtime: RunbookRuntime, body: RunbookStartBody, user: str) -> Opening:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pollux.asgi.shapes import LONGEST_TEXT, Camel, Id, State, Strict
 from pollux.core.policy import Scope
@@ -61,11 +61,16 @@ class ResumeBody(Strict, kw_only=True, frozen=True):
 
 
 class ToolApprovalBody(Strict, kw_only=True, frozen=True):
-    """A person's answer to a question of a runbook or its agents. With `remember`, for the rest of this run."""
+    """A person's answer to a question of a runbook or its agents. With `remember`, for the rest of the session.
+
+    For one of our own agents that means the tool, whatever its arguments, where the question offers `tool`; else what
+    the question names. `scope` chooses another one of the question's `scopes`.
+    """
 
     approval_id: Id
     approved: bool
     remember: bool = False
+    scope: Scope | None = None
     feedback: Annotated[str, Meta(max_length=LONGEST_TEXT)] = ""
     args_hash: Annotated[str, Meta(max_length=200)] | None = None
 
@@ -102,11 +107,12 @@ class CapabilitiesView(Camel, kw_only=True, frozen=True):
 
 
 class InternalAgentView(Camel, tag_field="type", tag="internal", kw_only=True, frozen=True):
-    """Our own agent. Without a model, the one of the settings."""
+    """Our own agent. Without a model, the one of its profile or of the settings."""
 
     model: str | None
     maker: str | None
     uri: str | None
+    profile: str | UnsetType = UNSET
 
 
 class AcpAgentView(Camel, tag_field="type", tag="acp", kw_only=True, frozen=True):
@@ -224,7 +230,7 @@ class RunbookQuestion(Camel, kw_only=True, frozen=True):
     expires_at: str
     subjects: list[str]
     scopes: list[Scope]
-    """For how long it may be allowed from now on. `remember` needs `session` among them."""
+    """For how long it may be allowed from now on. `remember` needs `tool` or `session` among them."""
 
 
 class RunbookRunView(Camel, kw_only=True, frozen=True):

@@ -78,6 +78,7 @@ def _seen(block: "Block", scene: "Scene") -> dict[str, object]:
     }
     if block.id in scene.outputs:
         seen["output"] = dict(scene.outputs[block.id])
+        seen["may_lack"] = block.type == "agent" or block.id in scene.passed_over
     return seen
 
 

@@ -113,11 +113,11 @@ def _context(payload: Payload, log: Log) -> dict[str, Any]:
 
 
 def _block(block: dict[str, Any], log: Log, path: str) -> Tree:
-    values = {key: value for key, value in block.items() if key != "output"}
+    values = {key: value for key, value in block.items() if key not in ("output", "may_lack")}
     if "output" in block:
         values["output"] = Output(block["output"], log, f"{path}.output")
-        if block["block_type"] == "agent":
-            log.agents.add(f"{path}.output")
+        if block["may_lack"]:
+            log.lacking.add(f"{path}.output")
 
     def noted(key: str) -> None:
         if key == "output":

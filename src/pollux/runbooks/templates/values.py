@@ -25,7 +25,7 @@ class _Nothing:
 
 
 class Absent:
-    """Stands for an output that an agent did not give: no words, no truth, and the filter `default` fills it in."""
+    """Stands for an output that is not there: no words, no truth, and the filter `default` fills it in."""
 
     def __bool__(self) -> bool:
         return False
@@ -42,8 +42,9 @@ class Log:
 
     def __init__(self) -> None:
         self.sources: set[str] = set()
-        self.agents: set[str] = set()
-        """Where the outputs of agents are. What one did not give has no words; elsewhere nothing prints as `none`."""
+        self.lacking: set[str] = set()
+        """Where the outputs of agents and of blocks that failed are. What they lack has no words; elsewhere nothing
+        prints as `none`."""
         self.miss: tuple[str, str, tuple[str, ...]] | None = None
         """The last thing that was looked for in vain: where, what, and what there is instead."""
 
@@ -100,7 +101,7 @@ class Output(Tree):
 
     def __getitem__(self, key: object) -> Any:
         value = super().__getitem__(key)
-        return ABSENT if value is None and self._path in self._log.agents else value
+        return ABSENT if value is None and self._path in self._log.lacking else value
 
 
 class Row:

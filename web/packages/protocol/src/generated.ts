@@ -357,7 +357,7 @@ export interface ApprovalView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * Tokens.
@@ -462,7 +462,7 @@ export interface Question {
   expiresAt: string;
   expiresIn: number;
   subjects: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
   onPage?: boolean;
 }
 /**
@@ -831,7 +831,7 @@ export interface Approval {
   requested_at: number;
   expires_at: number;
   resolution: Resolution | null;
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * A person's answer to an approval, or what closed it instead.
@@ -841,7 +841,7 @@ export interface Resolution {
   at: number;
   by: string;
   feedback: string;
-  scope: ("always" | "document" | "session") | null;
+  scope: ("always" | "document" | "session" | "tool") | null;
 }
 /**
  * An attempt that was announced before it was made. `deadline` is for those who answer from outside.
@@ -967,7 +967,7 @@ export interface ApprovalResolved {
   by: string;
   at: number;
   feedback: string;
-  scope: ("always" | "document" | "session") | null;
+  scope: ("always" | "document" | "session" | "tool") | null;
 }
 /**
  * A summary was made for the older part of the thread, or refused.
@@ -1262,13 +1262,14 @@ export interface AgentView {
   workingDirectory: string | null;
 }
 /**
- * Our own agent. Without a model, the one of the settings.
+ * Our own agent. Without a model, the one of its profile or of the settings.
  */
 export interface InternalAgentView {
   type: "internal";
   model: string | null;
   maker: string | null;
   uri: string | null;
+  profile?: string;
 }
 export interface CapabilitiesView {
   readFiles: boolean;
@@ -1561,7 +1562,7 @@ export interface GrantView {
   id: string;
   tool: string;
   subject: string;
-  scope: "always" | "document" | "session";
+  scope: "always" | "document" | "session" | "tool";
   grantedAt: string;
   threadId: string | null;
   approvalId: string | null;
@@ -1654,7 +1655,7 @@ export interface PendingView {
   expiresAt: string;
   subjects: string[];
   provenance: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
   runId: string;
   actionId: string;
   threadId: string;
@@ -1799,7 +1800,7 @@ export interface RunbookQuestion {
   argsHash: string;
   expiresAt: string;
   subjects: string[];
-  scopes: ("always" | "document" | "session")[];
+  scopes: ("always" | "document" | "session" | "tool")[];
 }
 /**
  * A run in a list. `path` is the document's, as the list of documents tells it.
@@ -1966,12 +1967,16 @@ export interface ToolApprovalAnswer {
   run: RunbookRunView;
 }
 /**
- * A person's answer to a question of a runbook or its agents. With `remember`, for the rest of this run.
+ * A person's answer to a question of a runbook or its agents. With `remember`, for the rest of the session.
+ *
+ *     For one of our own agents that means the tool, whatever its arguments, where the question offers `tool`; else what
+ *     the question names. `scope` chooses another one of the question's `scopes`.
  */
 export interface ToolApprovalBody {
   approvalId: string;
   approved: boolean;
   remember?: boolean;
+  scope?: ("always" | "document" | "session" | "tool") | null;
   feedback?: string;
   argsHash?: string | null;
 }

@@ -135,7 +135,7 @@ export function QuestionCard({
           >
             Approve once
           </ApproveButton>
-          {question.scopes.some((scope) => scope !== "session") && (
+          {question.scopes.some((scope) => scope === "document" || scope === "always") && (
             <ApproveButton
               {...{ arming, onTooSoon: () => setIsTooSoon(true) }}
               onMeant={() => void choose("approve_and_always_allow_recipient")}

@@ -74,7 +74,8 @@ function Words({ question }: { question: Question }): VNode {
 function askedBy(question: Question, run: RunView | null, book: RunbookRunView | null): string {
   const agent = agentOf(question);
   if (!run) return agent ?? "";
-  switch (run.profile) {
+  // Behind a colon stands what the configuration gives it.
+  switch (run.profile.split(":")[0]) {
     case "runbook":
       return `${agent ? `${agent}, in ` : ""}${blockIn(book, question)}`;
     case "runbook-agent":

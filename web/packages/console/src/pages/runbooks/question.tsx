@@ -14,6 +14,10 @@ import { say } from "../../parts/said";
 import { ApproveButton, useArming } from "../approvals/meant";
 import { Diff, isDiff } from "./diff";
 
+/** For how long: whatever the arguments, or for what the question names. */
+const REMEMBERED = ["tool", "session"] as const;
+type Remembered = (typeof REMEMBERED)[number];
+
 interface Props {
   readonly question: RunbookQuestion;
   /** The run under which it is answered: the document's, also where a part of it asks. */
@@ -28,7 +32,7 @@ interface Props {
 
 export function Question({ question, runId, asker, at, onAnswered }: Props): VNode {
   const { id, args, byAgent, preview, reason } = question;
-  const [isRemembered, setIsRemembered] = useState(false);
+  const [remembered, setRemembered] = useState<Remembered | null>(null);
   const deed = useDeed();
   const arming = useArming(`${id} ${question.argsHash} ${at}`);
   const [isTooSoon, setIsTooSoon] = useState(false);
@@ -40,7 +44,7 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
       door.post(`/api/runbooks/runs/${encodeURIComponent(runId)}/tool-approval`, {
         approvalId: id,
         approved,
-        remember: approved && isRemembered && question.scopes.includes("session"),
+        ...(approved && remembered ? { remember: true, scope: remembered } : {}),
         argsHash: question.argsHash,
       }),
     );
@@ -57,16 +61,17 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
       <p class="faint">
         Asked because {visible(reason)}. <Countdown until={question.expiresAt} />
       </p>
-      {byAgent && question.scopes.includes("session") && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isRemembered}
-            onChange={({ currentTarget }) => setIsRemembered(currentTarget.checked)}
-          />
-          <span>Always allow this tool{about(question)}, until this runbook's run ends</span>
-        </label>
-      )}
+      {byAgent &&
+        REMEMBERED.filter((scope) => question.scopes.includes(scope)).map((scope) => (
+          <label class="check" key={scope}>
+            <input
+              type="checkbox"
+              checked={remembered === scope}
+              onChange={({ currentTarget }) => setRemembered(currentTarget.checked ? scope : null)}
+            />
+            <span>{offer(question, scope)}</span>
+          </label>
+        ))}
       <Problem of={deed.problem} />
       <div class="row answers">
         <ApproveButton
@@ -157,6 +162,14 @@ const DEEDS: Readonly<Record<string, string>> = {
 function asksTo({ tool, args }: RunbookQuestion): string {
   if (tool === "agent_permission") return `wants to ${visible(String(args.kind ?? "act"))}`;
   return DEEDS[tool] ?? `asks for ${tool.replaceAll("_", " ")}`;
+}
+
+function offer(question: RunbookQuestion, scope: Remembered): string {
+  const { tool, scopes, subjects } = question;
+  if (scope === "tool") return `Always allow ${visible(tool)} in this session`;
+  if (scopes.includes("tool"))
+    return `Always allow ${visible(tool)} for ${subjects.map(visible).join(", ")} in this session`;
+  return `Always allow this tool${about(question)}, until this runbook's run ends`;
 }
 
 /** All that would be allowed from now on: what is not named here is not remembered either. */

@@ -318,7 +318,7 @@ class Teller {
     const tool = this.#open.get(approval_id)?.tool ?? "it";
     const scopes = {
       ...{ always: "always for these recipients", session: "for the rest of this conversation" },
-      document: "always in this document",
+      ...{ document: "always in this document", tool: "this tool for the rest of this session" },
     };
     return {
       ...{ took: this.#end(approval_id, at), quote: feedback },
