@@ -198,7 +198,11 @@ class Teller:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """JSON that is the same for a program and harmless on a terminal: what could move the cursor is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    return harmless_json(json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False))
+
+
+def harmless_json(text: str) -> str:
+    """The same JSON, with what could move the cursor as an escape."""
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(map(_harmless, text))

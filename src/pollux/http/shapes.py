@@ -328,8 +328,8 @@ class Done(Camel, kw_only=True, frozen=True):
     ok: bool = True
 
 
-class AuditView(Camel, kw_only=True, frozen=True):
-    """One entry of the audit, with the nine fields of each action."""
+class AuditView(Camel, frozen=True):
+    """One entry of the audit, with the nine fields of each action. Times have all of their digits."""
 
     seq: int
     at: str

@@ -25,6 +25,21 @@ from pollux.engine.ports import GENESIS, AuditEntry, AuditFact
 _HASHED = tuple(sorted(field.name for field in fields(AuditEntry) if field.name != "hash"))
 _hashed_values = attrgetter(*_HASHED)
 _COPIED = tuple(field.name for field in fields(AuditFact) if field.name != "input")
+_FIELDS = tuple(field.name for field in fields(AuditEntry))
+
+
+def _kinds(names: tuple[str, ...]) -> frozenset[tuple[type, ...]]:
+    """The kinds of values that entries have: those that we write. Whoever has the file can put others there."""
+    none = type(None)
+    return frozenset(
+        tuple({"seq": int, "at": float, "started_at": started, "ended_at": ended}.get(name, str) for name in names)
+        for started in (float, none)
+        for ended in (float, none)
+    )
+
+
+_ORDINARY = _kinds(_FIELDS)
+_moments = itemgetter(*(_FIELDS.index(name) for name in ("at", "started_at", "ended_at")))
 
 
 @frozen
@@ -57,7 +72,10 @@ def chained(facts: Iterable[AuditFact], tip: Tip, key: bytes) -> Iterator[Kept]:
 
 def entry_of(row: Iterable[Any]) -> AuditEntry:
     """The entry of a row, for those who read it. What no entry can hold is told as text: somebody else put it there."""
-    return AuditEntry(*map(_told, row))
+    values = tuple(row)
+    if tuple(map(type, values)) in _ORDINARY and all(isfinite(moment) for moment in _moments(values) if moment):
+        return AuditEntry(*values)
+    return AuditEntry(*map(_told, values))
 
 
 def hash_of(entry: AuditEntry) -> str:
@@ -89,12 +107,7 @@ def _input_hash(arguments: bytes, key: bytes) -> str:
 
 _Form = msgspec.defstruct("_Form", [(name, Any) for name in _HASHED], gc=False)
 _encode = msgspec.json.Encoder().encode
-_PLAIN = frozenset(
-    tuple({"seq": int, "at": float, "started_at": started, "ended_at": ended}.get(name, str) for name in _HASHED)
-    for started in (float, type(None))
-    for ended in (float, type(None))
-)
-"""The kinds of values that entries have, which are those that we wrote; whoever has the file can put others there."""
+_PLAIN = _kinds(_HASHED)
 _moments_and_seq = itemgetter(*(_HASHED.index(name) for name in ("at", "ended_at", "started_at", "seq")))
 _LEAST, _MOST = 1e-4, 2**53
 """Between these two, the encoder writes a number that is no integer as RFC 8785 does."""

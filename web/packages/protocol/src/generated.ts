@@ -1302,7 +1302,7 @@ export interface AuditPage {
   next: string | null;
 }
 /**
- * One entry of the audit, with the nine fields of each action.
+ * One entry of the audit, with the nine fields of each action. Times have all of their digits.
  */
 export interface AuditView {
   seq: number;
