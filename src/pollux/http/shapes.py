@@ -181,13 +181,22 @@ class RunView(Camel, kw_only=True, frozen=True):
 
 
 class PendingView(ApprovalView, kw_only=True, frozen=True):
-    """A question in the list of those that wait."""
+    """A question that waits, with where it comes from."""
 
     run_id: str
     action_id: str
     thread_id: str
     prompt: str
     created_at: str
+    truncated: bool = False
+    """In a list, that texts end with … or are left out: `GET /api/agent/approvals/{id}` has the question whole."""
+
+
+class PendingAnswer(Camel, kw_only=True, frozen=True):
+    """One question, whole."""
+
+    ok: bool = True
+    approval: PendingView
 
 
 class PendingPage(Camel, kw_only=True, frozen=True):

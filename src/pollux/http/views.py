@@ -6,6 +6,7 @@ from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
 from pollux.engine.glance import cost_of
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
+from pollux.wire.brief import Brief
 
 UNDER_WAY = "The run is under way."
 NO_TEXT = "The run completed without a text."
@@ -76,7 +77,7 @@ def approval_view(action: Action) -> ApprovalView:
 
 
 def pending_view(run: Run, action: Action) -> PendingView:
-    """The question in the list, with where it comes from."""
+    """The question whole, with where it comes from."""
     approval = question_of(action)
     return PendingView(
         **structs.asdict(approval_view(action)),
@@ -86,6 +87,20 @@ def pending_view(run: Run, action: Action) -> PendingView:
         prompt=prompt_of(run),
         created_at=moment(approval.requested_at),
     )
+
+
+def listed_view(run: Run, action: Action) -> PendingView:
+    """The question among many: of a large one the beginning."""
+    whole, brief = pending_view(run, action), Brief()
+    # What decides most is kept first.
+    shown = structs.replace(
+        whole,
+        preview=brief.text(whole.preview),
+        subjects=brief.texts(whole.subjects),
+        prompt=brief.text(whole.prompt),
+        args=brief.members(whole.args),
+    )
+    return structs.replace(shown, truncated=True) if brief.is_truncated else whole
 
 
 def prompt_of(run: Run) -> str:
