@@ -72,7 +72,7 @@ async def test_a_list_of_large_questions_is_small_and_each_is_told_whole_by_itse
 
 
 async def test_a_question_that_is_not_large_is_listed_as_it_is(tmp_path: Path):
-    args = {"body": "x" * 2_000, "to": "bob@example.com"}
+    args = {"body": "x" * 7_000, "to": "bob@example.com"}
     async with site(tmp_path, model(call("send_mail", args)), tools=[mail()]) as here:
         await here.ada.run("email Bob")
         (item,) = await waiting(here.ada)

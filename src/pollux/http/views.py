@@ -6,7 +6,7 @@ from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
 from pollux.engine.glance import cost_of
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
-from pollux.wire.brief import Brief
+from pollux.wire.brief import brief_of
 
 UNDER_WAY = "The run is under way."
 NO_TEXT = "The run completed without a text."
@@ -91,16 +91,16 @@ def pending_view(run: Run, action: Action) -> PendingView:
 
 def listed_view(run: Run, action: Action) -> PendingView:
     """The question among many: of a large one the beginning."""
-    whole, brief = pending_view(run, action), Brief()
-    # What decides most is kept first.
-    shown = structs.replace(
+    whole = pending_view(run, action)
+    brief = brief_of(preview=whole.preview, subjects=whole.subjects, args=whole.args, prompt=whole.prompt)
+    return structs.replace(
         whole,
-        preview=brief.text(whole.preview),
-        subjects=brief.texts(whole.subjects),
-        prompt=brief.text(whole.prompt),
-        args=brief.members(whole.args),
+        preview=brief.preview,
+        subjects=list(brief.subjects),
+        args=brief.args,
+        prompt=brief.prompt,
+        truncated=brief.is_truncated,
     )
-    return structs.replace(shown, truncated=True) if brief.is_truncated else whole
 
 
 def prompt_of(run: Run) -> str:

@@ -207,6 +207,7 @@ export interface Protocol {
   ModelUsage?: ModelUsage;
   NoticeView?: NoticeView;
   OutcomeView?: OutcomeView;
+  PendingAnswer?: PendingAnswer;
   PendingCall?: PendingCall;
   PendingPage?: PendingPage;
   PendingTool?: PendingTool;
@@ -1620,13 +1621,15 @@ export interface ResultView {
   result: unknown;
   isError: boolean;
 }
-export interface PendingPage {
+/**
+ * One question, whole.
+ */
+export interface PendingAnswer {
   ok: true;
-  items: PendingView[];
-  next: string | null;
+  approval: PendingView;
 }
 /**
- * A question in the list of those that wait.
+ * A question that waits, with where it comes from.
  */
 export interface PendingView {
   id: string;
@@ -1646,6 +1649,12 @@ export interface PendingView {
   threadId: string;
   prompt: string;
   createdAt: string;
+  truncated: boolean;
+}
+export interface PendingPage {
+  ok: true;
+  items: PendingView[];
+  next: string | null;
 }
 /**
  * Another title.
@@ -1770,6 +1779,8 @@ export interface RunbookPage {
 }
 /**
  * What a person has to answer: exactly the arguments that would run. `blockId` is the block of this document.
+ *
+ *     Where it is `truncated`, texts end with … or are left out: `GET /api/agent/approvals/{id}` has the question whole.
  */
 export interface RunbookQuestion {
   id: string;
@@ -1786,6 +1797,7 @@ export interface RunbookQuestion {
   expiresAt: string;
   subjects: string[];
   scopes: ("always" | "document" | "session")[];
+  truncated: boolean;
 }
 /**
  * A run in a list. `path` is the document's, as the list of documents tells it.
