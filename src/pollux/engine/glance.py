@@ -18,7 +18,7 @@ class Glance:
 
     model: str = ""
     code: str = ""
-    """Why it ended without an answer."""
+    """Why it ended without an answer; of one that completed, how many of its calls were not made: `1 rejected`."""
     input: int = 0
     output: int = 0
     thoughts: int = 0
@@ -63,10 +63,10 @@ class Spending:
 
 def glance_of(run: Run) -> Glance:
     """The run at a glance."""
-    usage, ending = run.usage, run.ending
+    usage = run.usage
     return Glance(
         model=run.model,
-        code=ending.code if ending and ending.status != "completed" else "",
+        code=_code(run),
         input=usage.input,
         output=usage.output,
         thoughts=usage.thoughts,
@@ -75,6 +75,27 @@ def glance_of(run: Run) -> Glance:
         unknown=len(unknown_in(run)),
         budget=run.limits.tokens,
     )
+
+
+def refused_in(run: Run) -> str:
+    """How many of its calls people or the policy refused, in words for people; empty where none was."""
+    codes = [action.outcome.code for action in run.actions if action.outcome and action.outcome.status == "rejected"]
+    denied = codes.count("policy_denied")
+    # What was edited was asked about once more.
+    rejected = len(codes) - denied - codes.count("superseded")
+    return ", ".join(f"{count} {word}" for count, word in ((rejected, "rejected"), (denied, "denied")) if count)
+
+
+def state_of(run: Run) -> str:
+    """The state of a run in words: not every run that completed did all that it set out to do."""
+    refused = refused_in(run) if run.status == "completed" else ""
+    return f"completed, {refused}" if refused else run.status
+
+
+def _code(run: Run) -> str:
+    if run.ending is None:
+        return ""
+    return refused_in(run) if run.ending.status == "completed" else run.ending.code
 
 
 def unknown_in(run: Run) -> list[Action]:

@@ -77,4 +77,5 @@ def _row(row: RunRow, prompt: str) -> RunRowView:
         cost=glance.cost,
         error_code=(glance.code or row.status) if has_failed else None,
         parent_run_id=row.parent,
+        refused=glance.code if row.status == "completed" else "",
     )

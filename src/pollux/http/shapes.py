@@ -178,6 +178,8 @@ class RunView(Camel, kw_only=True, frozen=True):
     ended_at: str | None = None
     error_code: str | None = None
     connect_url: str | None = None
+    refused: str = ""
+    """Calls of a completed run that were not made, in words: `1 rejected`, `2 rejected, 1 denied`."""
 
 
 class PendingView(ApprovalView, kw_only=True, frozen=True):
@@ -302,6 +304,8 @@ class RunRowView(Camel, kw_only=True, frozen=True):
     cost: float | None = None
     error_code: str | None = None
     parent_run_id: str | None = None
+    refused: str = ""
+    """As of one run."""
 
 
 class RunPage(Camel, kw_only=True, frozen=True):

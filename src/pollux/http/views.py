@@ -4,7 +4,7 @@ from msgspec import structs
 
 from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
-from pollux.engine.glance import cost_of
+from pollux.engine.glance import cost_of, refused_in
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
 from pollux.wire.brief import brief_of
 
@@ -40,6 +40,7 @@ def run_view(run: Run) -> RunView:
         # A provider that counts nothing says nothing of what it costs either.
         cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,
+        refused=refused_in(run) if run.status == "completed" else "",
     )
 
 

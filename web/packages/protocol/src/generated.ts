@@ -326,6 +326,7 @@ export interface RunView {
   endedAt: string | null;
   errorCode: string | null;
   connectUrl: string | null;
+  refused: string;
 }
 /**
  * What was taken on, and what became of it.
@@ -1748,6 +1749,7 @@ export interface RunRowView {
   cost: number | null;
   errorCode: string | null;
   parentRunId: string | null;
+  refused: string;
 }
 /**
  * A document of the folder. One that cannot be read has an `error`.
