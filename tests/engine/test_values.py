@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import Enum
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
@@ -110,8 +111,8 @@ def test_the_guide_names_the_size_of_a_result_and_the_mark_of_a_longer_one():
     *_, mark = str(plain("x" * 12_345_678)).splitlines()
     assert f"`{mark}`" in guide
     texts = plain(["x" * MAX_TEXT, "more"])
-    assert isinstance(texts, list) and texts[1:] == ["\n(cut: 4 characters)"]
-    assert plain([[]] * (MAX_MEMBERS + 1)) == "(a list that cannot be shown: OverflowError)"
+    assert isinstance(texts, list) and cast("list[JSON]", texts)[1:] == ["\n(cut: 4 characters)"]
+    assert plain([["x"]] * (MAX_MEMBERS + 1)) == "(a list that cannot be shown: OverflowError)"
 
 
 anything = st.recursive(

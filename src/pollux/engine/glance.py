@@ -63,10 +63,10 @@ class Spending:
 
 def glance_of(run: Run) -> Glance:
     """The run at a glance."""
-    usage = run.usage
+    usage, ending = run.usage, run.ending
     return Glance(
         model=run.model,
-        code=_code(run),
+        code=ending.code if ending and ending.status != "completed" else run.refused,
         input=usage.input,
         output=usage.output,
         thoughts=usage.thoughts,
@@ -77,25 +77,10 @@ def glance_of(run: Run) -> Glance:
     )
 
 
-def refused_in(run: Run) -> str:
-    """How many of its calls people or the policy refused, in words for people; empty where none was."""
-    codes = [action.outcome.code for action in run.actions if action.outcome and action.outcome.status == "rejected"]
-    denied = codes.count("policy_denied")
-    # What was edited was asked about once more.
-    rejected = len(codes) - denied - codes.count("superseded")
-    return ", ".join(f"{count} {word}" for count, word in ((rejected, "rejected"), (denied, "denied")) if count)
-
-
 def state_of(run: Run) -> str:
     """The state of a run in words: not every run that completed did all that it set out to do."""
-    refused = refused_in(run) if run.status == "completed" else ""
-    return f"completed, {refused}" if refused else run.status
-
-
-def _code(run: Run) -> str:
-    if run.ending is None:
-        return ""
-    return refused_in(run) if run.ending.status == "completed" else run.ending.code
+    refused = run.refused
+    return f"{run.status}, {refused}" if refused else run.status
 
 
 def unknown_in(run: Run) -> list[Action]:

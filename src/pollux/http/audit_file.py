@@ -23,6 +23,7 @@ from pollux.wire.breaks import json_line
 PIECE: Final = 500
 """So many entries are held at once while all are given away."""
 COLUMNS: Final = tuple(field.encode_name for field in structs.fields(AuditView))
+_made: Callable[..., AuditView] = AuditView
 _values = attrgetter(*AuditView.__struct_fields__)
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What begins a cell that a spreadsheet would work out instead of showing."""
@@ -33,7 +34,7 @@ def view_of(entry: AuditEntry) -> AuditView:
     seq, at, *facts, started, ended, previous, own = _values(entry)
     started = None if started is None else _moment(started)
     ended = None if ended is None else _moment(ended)
-    return AuditView(seq, _moment(at), *facts, started, ended, previous, own)
+    return _made(seq, _moment(at), *facts, started, ended, previous, own)
 
 
 def beginning_of(format_: Format) -> bytes:
@@ -50,7 +51,7 @@ def piece_of(views: Sequence[AuditView], format_: Format) -> bytes:
 
 def changed(view: AuditView, clean: Callable[[str], str]) -> AuditView:
     """The entry with all of its texts seen to."""
-    return AuditView(*(clean(value) if isinstance(value, str) else value for value in structs.astuple(view)))
+    return _made(*(clean(value) if isinstance(value, str) else value for value in structs.astuple(view)))
 
 
 def texts_of(views: Iterable[AuditView]) -> str:

@@ -4,9 +4,9 @@ from msgspec import structs
 
 from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
-from pollux.engine.glance import cost_of, refused_in
+from pollux.engine.glance import cost_of
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
-from pollux.wire.brief import brief_of
+from pollux.wire.brief import MOST_SHOWN, brief_of
 
 UNDER_WAY = "The run is under way."
 NO_TEXT = "The run completed without a text."
@@ -40,7 +40,7 @@ def run_view(run: Run) -> RunView:
         # A provider that counts nothing says nothing of what it costs either.
         cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,
-        refused=refused_in(run) if run.status == "completed" else "",
+        refused=run.refused,
     )
 
 
@@ -93,6 +93,9 @@ def pending_view(run: Run, action: Action) -> PendingView:
 def listed_view(run: Run, action: Action) -> PendingView:
     """The question among many: of a large one the beginning."""
     whole = pending_view(run, action)
+    if len(str((whole.preview, whole.subjects, whole.args, whole.prompt))) <= MOST_SHOWN:
+        # As almost every one is: no value of it needs to be looked at.
+        return whole
     brief = brief_of(preview=whole.preview, subjects=whole.subjects, args=whole.args, prompt=whole.prompt)
     return structs.replace(
         whole,

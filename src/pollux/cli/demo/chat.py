@@ -24,7 +24,7 @@ from pollux.core.messages import JSON
 from pollux.core.run import Action, Approval, Run, lasting_scope
 from pollux.engine.engine import Engine, Start
 from pollux.engine.feed import Delta, Item, TurnRestarted
-from pollux.engine.glance import refused_in, state_of
+from pollux.engine.glance import state_of
 from pollux.engine.ports import Recorded
 
 USER = UserId("local")
@@ -101,7 +101,7 @@ class Chat:
             known = await self._follow(run.id, known)
             await self._ask(known)
         self._say("\n")
-        if known.status == "completed" and refused_in(known):
+        if known.refused:
             self._say(f"  [{state_of(known)}]\n")
 
     async def _begun(self, prompt: str) -> Run | None:

@@ -10,7 +10,7 @@ from pollux.core.errors import NotFound, PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId
 from pollux.core.run import Run
-from pollux.engine.glance import refused_in, state_of
+from pollux.engine.glance import state_of
 from pollux.engine.queries import Queries
 from pollux.runbooks.progress import progress_of
 from pollux.runbooks.rules import PROFILE
@@ -101,14 +101,13 @@ async def _shown(run_id: str, settings: Settings) -> dict[str, Any]:
         error = step.problem if step is not None and step.failed else ""
         blocks.append({"id": block.id, "name": block.name, "type": block.type, "state": state, "error": error})
     code = run.ending.code if run.ending else ""
-    refused = refused_in(run) if run.status == "completed" else ""
     return {
         "runId": run.id,
         "name": progress.runbook.name,
         "status": run.status,
         "code": code,
         "blocks": blocks,
-        "refused": refused,
+        "refused": run.refused,
     }
 
 
