@@ -146,6 +146,17 @@ docs-reference: $(READY) ## Regenerate docs/reference from the source
 site: $(READY) ## Build the documentation as a site, in build/site
 	$(BIN)/python scripts/build_site.py
 
+# Whoever installs either has the console and the widget: what browsers load is built before, and by another target.
+.PHONY: dist
+dist: $(READY) ## Build the wheel, the sdist and their bill of materials (CycloneDX), in dist
+	@for built in pollux.js console/index.html console/console.js; do \
+		[ -f "src/pollux/_static/$$built" ] || { echo "src/pollux/_static/$$built is missing: run make web first" >&2; exit 2; }; \
+	done
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build --directory dist >/dev/null
+	@$(BIN)/python scripts/sbom.py "dist/pollux-$$($(BIN)/python -m hatchling version).cdx.json"
+	@ls dist
+
 .PHONY: pins
 pins: $(READY) ## Resolve the dependencies again; `make pins UPGRADE=1` takes newer versions
 	$(PIP_INSTALL) 'uv==$(UV_VERSION)'

@@ -61,7 +61,9 @@ def main() -> None:
     table = report(figures)
     print(table)
     if options.write:
-        PAGE.write_text(page(table, options.reps), encoding="utf-8")
+        # What follows is another command's.
+        _, mark, others = PAGE.read_text(encoding="utf-8").partition("\n## ")
+        PAGE.write_text(page(table, options.reps) + mark + others, encoding="utf-8")
 
 
 def measure(reps: int) -> dict[str, dict[str, list[float]]]:

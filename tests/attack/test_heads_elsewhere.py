@@ -61,7 +61,7 @@ async def test_heads_that_are_gone_are_named_and_so_are_heads_that_are_none(plac
     await place.waiting()
     (place.store.parent / "audit-heads.jsonl").unlink()
     done = place.pollux("audit", "verify")
-    assert (done.returncode, done.stdout.startswith("lost heads: there are 1 entries")) == (1, True)
+    assert (done.returncode, done.stdout.startswith("lost heads: there is 1 entry")) == (1, True)
     (tmp_path / "empty").touch()
     for words in (["--head", "12"], ["--head", "f" * 63], ["--head-file", str(tmp_path / "empty")],
                   ["--head-file", str(tmp_path / "none")]):  # fmt: skip

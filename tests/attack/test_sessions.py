@@ -46,6 +46,7 @@ ROUTES: Final[dict[tuple[str, str], Kind]] = {
     ("DELETE", "/api/sessions/{id}"): "account",
     ("POST", "/api/agent/run"): "account",
     ("POST", "/api/agent/run/stream"): "account",
+    ("GET", "/api/agent/approvals/{id}"): "account",
     ("POST", "/api/agent/approvals/{id}/edit"): "account",
     ("GET", "/api/agent/threads"): "account",
     ("GET", "/api/agent/threads/{id}"): "account",

@@ -50,6 +50,26 @@ def online(place: Place, model_url: str) -> Place:
     return place
 
 
+@tool(side_effect=True, subjects=lambda args: args["to"], preview=lambda args: f"Post {args['body']}")
+def post(body: str, to: list[str]) -> str:
+    """Post to many."""
+    return body
+
+
+async def test_a_large_question_is_short_in_the_list_and_whole_by_itself(place: Place):
+    args = {"body": "b" * 60_000, "to": [f"reader{number:05}@example.com" for number in range(2_000)]}
+    async with place.agent(call("post", args), tools=[post], on_approval="defer") as agent:
+        approval_id = (await agent.send("Post it")).approvals[0].id
+    (listed,) = place.data("approvals", "list", "--json")["items"]
+    assert listed["truncated"] and len(json.dumps(listed)) < 20_000
+    assert listed["args"]["body"] == "b" * 2_048 + "…" and 10 < len(listed["subjects"]) < 2_000
+    lines = place.pollux("approvals", "list").stdout.splitlines()
+    assert len(lines) < 30 and "    and to more: `pollux approvals show ID` names all" in lines
+    whole = place.data("approvals", "show", approval_id, "--json")
+    assert whole["args"] == args and len(whole["subjects"]) >= 2_000 and whole["argsHash"] == listed["argsHash"]
+    assert "b" * 60_000 in place.pollux("approvals", "show", approval_id).stdout
+
+
 def asked(place: Place, prompt: str = TOUCH) -> str:
     """The question that this prompt ends with."""
     done = place.process("run", prompt, "--output-format", "json")

@@ -1,18 +1,27 @@
 """The audit from the command line: read, verified, taken elsewhere and checked there by anyone."""
 
+import csv
+import io
 import json
+import re
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import datetime
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from tests.cli.store_bench import POLLUX, Place, place, send
+from tests.http.site import site
 
+from pollux.bootstrap import open_store
 from pollux.core.canonical import canonical
 from pollux.core.policy import Rule
+from pollux.engine.ports import AuditFact, Change
 from pollux.providers.scripted import call, reply
+from pollux.testing import scripted as model
 
 __all__ = ["place"]
 
@@ -89,6 +98,14 @@ async def test_a_value_of_another_kind_takes_no_entry_away(place: Place, change:
     assert "update: entry 1 changed" in place.pollux("audit", "verify").stdout
 
 
+def seconds(moment: str | None) -> float | None:
+    """A time of an export as the number that was hashed: none of its digits is lost."""
+    if moment is None:
+        return None
+    second, _, fraction = moment.removesuffix("Z").partition(".")
+    return float(f"{datetime.fromisoformat(f'{second}+00:00').timestamp():.0f}.{fraction}")
+
+
 async def test_anyone_can_check_the_chain_of_an_export(place: Place):
     await place.waiting()
     await place.waiting({"to": "ünïcode@example.com"})
@@ -98,9 +115,55 @@ async def test_anyone_can_check_the_chain_of_an_export(place: Place):
     for entry in entries:
         own = entry.pop("hash")
         assert entry["previous"] == previous
-        assert sha256(canonical(entry)).hexdigest() == own
+        hashed = {re.sub("[A-Z]", lambda upper: f"_{upper[0].lower()}", name): value for name, value in entry.items()}
+        hashed |= {name: seconds(hashed[name]) for name in ("at", "started_at", "ended_at")}
+        assert sha256(canonical(hashed)).hexdigest() == own
         previous = own
     assert place.pollux("audit", "head").stdout == f"{len(entries)} {previous}\n"
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv"])
+async def test_an_export_is_the_same_here_and_from_a_server(place: Place, tmp_path: Path, format_: str):
+    await kept(
+        place,
+        AuditFact(1.25, "decided", "ada", tool_name="send", by="ünïcode", started_at=1763596800.1234567),
+        AuditFact(1763596801.0, "started", "ada", tool_name="=1"),
+    )
+    here = place.pollux("audit", "export", "--format", format_).stdout
+    async with site(tmp_path, model(), store=open_store(place.settings())) as there:
+        told = await there.ada.get(f"/api/agent/audit/export?format={format_}")
+    assert here.encode() == told.body
+    assert "2025-11-20T00:00:00.1234567Z" in here and "1970-01-01T00:00:01.250Z" in here
+
+
+async def test_an_export_as_a_table_holds_nothing_that_moves_the_cursor(place: Place):
+    await kept(
+        place,
+        AuditFact(1.5, "started", "local", tool_name="\x1b[2J\u202e", message="a, b"),
+        AuditFact(2.5, "granted", "=1"),
+    )
+    table = place.pollux("audit", "export", "--format", "csv").stdout
+    names, *rows = csv.reader(io.StringIO(table, newline=""))
+    first, second = (dict(zip(names, row, strict=True)) for row in rows)
+    assert (first["toolName"], first["message"]) == ("\\x1b[2J\\u202e", "a, b")
+    assert second["user"] == "'=1"
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "csv"])
+async def test_no_export_holds_a_key_of_this_machine(place: Place, format_: str):
+    key = 'AIza"key"-of-this\\machine'
+    await kept(place, AuditFact(1.5, "started", "local", message=f"it was {key}!"))
+    place.environ["GEMINI_API_KEY"] = key
+    told = place.process("audit", "export", "--format", format_).stdout
+    assert "it was [redacted]!" in told and "of-this" not in told
+
+
+async def kept(place: Place, *facts: AuditFact) -> None:
+    """A store in which this was done."""
+    store = open_store(place.settings())
+    await store.open()
+    await store.commit(Change(audit=facts))
+    await store.close()
 
 
 def test_an_empty_audit_has_the_head_of_no_entry(place: Place):
@@ -112,13 +175,7 @@ def test_an_empty_audit_has_the_head_of_no_entry(place: Place):
 
 @pytest.mark.parametrize("length", [*range(1, 10), 31, 32, 33])
 async def test_the_last_entry_is_found_however_long_the_audit_is(place: Place, length: int):
-    from pollux.bootstrap import open_store
-    from pollux.engine.ports import AuditFact, Change
-
-    store = open_store(place.settings())
-    await store.open()
-    await store.commit(Change(audit=tuple(AuditFact(at=1.0, kind="granted", user="local") for _ in range(length))))
-    await store.close()
+    await kept(place, *(AuditFact(at=1.0, kind="granted", user="local") for _ in range(length)))
     assert place.data("audit", "head", "--json")["seq"] == length
 
 

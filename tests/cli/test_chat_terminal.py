@@ -131,7 +131,7 @@ async def test_ctrl_c_at_the_prompt_clears_the_line_and_twice_leaves(place: Plac
         await terminal.until("Ctrl-C again leaves")
         await terminal.ready()
         terminal.type(CTRL_C)
-        assert await terminal.ended() == 0
+        assert await terminal.ended() == 130
         assert place.prompts == []
 
 
@@ -154,7 +154,7 @@ async def test_an_interrupt_from_elsewhere_is_as_good_as_the_key(place: Place):
         await terminal.until("Ctrl-C again leaves")
         await terminal.ready()
         os.kill(terminal.pid, signal.SIGINT)
-        assert await terminal.ended() == 0
+        assert await terminal.ended() == 130
         assert terminal.echoes
 
 

@@ -64,12 +64,13 @@ async def test_what_was_typed_before_a_question_was_there_is_no_answer_to_it(tmp
     command = [*POLLUX, "demo", "--port", "0"]
     terminal = Terminal(command, cwd=tmp_path, env=environment(tmp_path), columns=100)
     try:
-        await terminal.until("you> ")
+        await terminal.ready()
         # Pasted in one go, with a line to spare.
         terminal.type(MAIL.replace("\n", "\r") + "yes\r")
         await terminal.until("approve?")
         terminal.type("n\r")
         await terminal.until("gmail_send was rejected")
+        await terminal.until("[completed, 1 rejected]")
     finally:
         terminal.close()
 

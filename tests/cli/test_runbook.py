@@ -154,6 +154,16 @@ def test_a_run_is_gone_on_with_where_it_began_wherever_that_is_said(machine: Mac
     assert resumed.returncode == 0, resumed
 
 
+@pytest.mark.parametrize("rule", ["nosuchtool", "runbook_scirpt:ls"])
+def test_allow_refuses_a_tool_that_is_not_there(machine: Machine, rule: str):
+    file = written(machine, script("greet", "echo hello"))
+    done = machine.run("runbook", "run", file, "--trust", "--allow", rule)
+    assert done.returncode == 2 and "hello" not in done.stdout
+    assert f"unknown tool '{rule.partition(':')[0]}'" in done.stdout and "runbook_script" in done.stdout
+    if rule.startswith("runbook_"):
+        assert "Did you mean 'runbook_script'?" in done.stdout
+
+
 def test_allow_lets_what_a_trusted_document_would_ask_about(machine: Machine):
     words = agent("poet", 'Say exactly: "hi"', source={"type": "internal", "model": "gemini-3.8-flash"})
     file = written(machine, words, script("say", "echo {{ doc.previous.output.text }}"))

@@ -1,5 +1,6 @@
 """The approvals inbox in a real browser: what is shown, every answer, several at once, keys, and what goes wrong."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
@@ -103,6 +104,40 @@ async def test_a_question_shows_all_there_is_to_judge_and_is_done_once_when_appr
 
 def approval_run(approval: str) -> str:
     return "run_" + approval.removeprefix("apr_").rpartition("_")[0]
+
+
+async def test_a_large_question_can_be_approved_only_once_all_of_it_is_there(place: Lab):
+    run = await place.ada.run('call book {"room": "Hall", "people": 3, "breakfast": true, "guests": [], "wishes": '
+                              '{"first": "' + "w" * 20_000 + 'the end", "last": "quiet"}}')  # fmt: skip
+    approval = run["approvals"][0]["id"]
+    (listed,) = (await place.ada.get(PENDING)).body["items"]
+    assert listed["truncated"] and "the end" not in str(listed["args"])
+    async with place.desk() as desk:
+        let_go = asyncio.Event()
+
+        async def held(route: Route) -> None:
+            await let_go.wait()
+            await route.continue_()
+
+        await desk.page.route(f"**/api/agent/approvals/{approval}", held)
+        await desk.open(f"approvals/{approval}")
+        await desk.sees("Loading the whole request…")
+        for name in ("Approve once", "Edit"):
+            await expect(button(desk.page, name)).to_have_count(0)
+        await expect(button(desk.page, "Reject")).to_have_count(1)
+        await desk.page.keyboard.press("a")
+        await desk.page.keyboard.press("a")
+        await desk.page.get_by_role("checkbox", name="Select all").or_(desk.page.get_by_role("checkbox").first).check()
+        await button(desk.page, "Approve 1…").click()
+        dialog = desk.page.get_by_role("dialog")
+        await expect(dialog).to_contain_text("Loading the whole request…")
+        await expect(dialog.get_by_role("button", name="Approve one question")).to_have_count(0)
+        await desk.page.keyboard.press("Escape")
+        let_go.set()
+        await armed(desk.page)
+        await expect(asks(desk.page)).to_contain_text("wwwthe end")
+        await button(desk.page, "Approve once").click()
+        await desk.sees("Approved, and done.")
 
 
 async def test_new_questions_are_announced_and_neither_move_anything_nor_take_the_focus(place: Lab):

@@ -41,6 +41,15 @@ def test_answers_are_told_in_the_order_of_the_calls_however_they_came():
     ]
 
 
+def test_a_run_that_completed_says_how_many_of_its_calls_were_refused():
+    tale = ran("a", "b", "c", "d").hold("a").deny("b").hold("c").allow("d").edit("c", to="eve")
+    assert tale.run.refused == "", "it is under way"
+    tale.resolve("a", "rejected").resolve("c", "rejected").start("d").complete("d").reply("Hardly any of it.")
+    assert (tale.run.status, tale.run.refused) == ("completed", "2 rejected, 1 denied")
+    assert ran("a").allow("a").start("a").complete("a").reply("Done.").run.refused == ""
+    assert ran("a").deny("a").reply("No.").run.refused == "1 denied"
+
+
 def test_a_tool_that_wants_to_be_alone_waits_for_the_others():
     tale = ran("a", "b", "c").allow("a").allow("b", parallel=False).allow("c")
     assert glance(tale.run) == "planning: run 1.0 #1, run 1.2 #1"

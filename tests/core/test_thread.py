@@ -81,6 +81,28 @@ def test_every_event_does_to_a_thread_what_the_table_says(state: str, event: str
         assert step_thread(thread, EVENTS[event]) == changed
 
 
+@pytest.mark.parametrize(
+    ("state", "event", "said"),
+    [
+        (
+            "busy",
+            "ThreadErased",
+            "the thread cannot be deleted while run 'run_1' is open. Cancel the run, or wait until it ends",
+        ),
+        (
+            "busy",
+            "MessagesImported",
+            "messages cannot be imported while run 'run_1' is open. Cancel the run, or wait until it ends",
+        ),
+        ("erased", "ThreadRenamed", "the thread does not exist, or it was deleted"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_words_for_people(state: str, event: str, said: str):
+    with pytest.raises(Misfit) as refusal:
+        step_thread(STATES[state], EVENTS[event])
+    assert str(refusal.value) == said
+
+
 def test_every_pair_of_state_and_event_has_a_row():
     assert set(EVENTS) == set(THREAD_EVENT_TYPES)
     assert set(TABLE) | {("no thread", "ThreadOpened")} == {(state, event) for state in STATES for event in EVENTS}

@@ -230,6 +230,6 @@ async def test_a_thread_that_others_change_all_the_time_is_given_up(lab: Lab):
         store.before_commit = rename_first
 
     store.before_commit = rename_first
-    with pytest.raises(PolluxError, match="changed by others"):
+    with pytest.raises(PolluxError, match="changed by other requests"):
         await engine.threads.rename(run.thread_id, ADA, "never")
     assert (await engine.queries.thread(run.thread_id)).title == "xxxxx"

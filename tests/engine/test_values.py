@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import Enum
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
@@ -19,7 +20,7 @@ from pollux.core.messages import JSON
 from pollux.core.tools import ToolContext
 from pollux.engine.engine import RandomIds
 from pollux.engine.gate import Toolbox
-from pollux.engine.perform import MAX_TEXT, NoForm, json_of, plain
+from pollux.engine.perform import MAX_DEPTH, MAX_MEMBERS, MAX_TEXT, NoForm, json_of, plain
 from pollux.engine.system import SystemClock
 from pollux.providers.scripted import call, reply
 from pollux.testing.clock import FakeClock
@@ -101,6 +102,17 @@ def test_a_result_without_end_is_cut():
     endless.append(endless)
     assert "nested too deeply" in str(plain(endless))
     assert plain("x" * (MAX_TEXT + 1)).endswith(f"(cut: {MAX_TEXT + 1} characters)")
+
+
+def test_the_guide_names_the_size_of_a_result_and_the_mark_of_a_longer_one():
+    guide = " ".join((Path(__file__).parents[2] / "docs/guides/write-a-tool.md").read_text().split())
+    assert f"at most {MAX_TEXT:,} characters" in guide and f"more than {MAX_MEMBERS:,} objects" in guide
+    assert f"more than {MAX_DEPTH} deep" in guide and "(nested too deeply)" in guide
+    *_, mark = str(plain("x" * 12_345_678)).splitlines()
+    assert f"`{mark}`" in guide
+    texts = plain(["x" * MAX_TEXT, "more"])
+    assert isinstance(texts, list) and cast("list[JSON]", texts)[1:] == ["\n(cut: 4 characters)"]
+    assert plain([["x"]] * (MAX_MEMBERS + 1)) == "(a list that cannot be shown: OverflowError)"
 
 
 anything = st.recursive(

@@ -1,12 +1,13 @@
 """Approvals over HTTP: listed, answered once, in any order, edited, expired, withdrawn; and the grants they leave."""
 
 import asyncio
+import json
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.builders import HeldTool, sent
+from tests.engine.builders import FakeTool, HeldTool, sent
 from tests.http.scenes import MAIL, mail, refused, settled, soon, to
 from tests.http.site import Person, Site, site
 from tests.waiting import until
@@ -45,6 +46,38 @@ async def test_what_waits_is_listed_with_everything_that_a_person_decides_by(tmp
     assert (item["runId"], item["threadId"], item["prompt"]) == (run["runId"], run["threadId"], "email Bob")
     assert item["actionId"] == run["actions"][0]["id"]
     assert {name: item[name] for name in run["approvals"][0]} == run["approvals"][0]
+
+
+async def test_a_list_of_large_questions_is_small_and_each_is_told_whole_by_itself(tmp_path: Path):
+    large = {"body": "x" * 60_000, "to": "bob@example.com"}
+    parts = {"first": "a" * 60_000, "parts": ["y" * 3_000] * 300, "last": {"deep": [{"note": "end"}]}}
+    tool = FakeTool("store", {"type": "object"}, side_effect=True)
+    steps = [call("send_mail", large), call("store", parts), *[call("store", parts)] * 23]
+    async with site(tmp_path, model(*steps), tools=[mail(), tool]) as here:
+        made = [await here.ada.run("please " + "do it " * 5_000) for _ in steps]
+        got = await here.ada.get(f"{PENDING}?limit=25")
+        assert len(got.body["items"]) == 25 and len(json.dumps(got.body)) < 25 * 20_000
+        *_, second, first = got.body["items"]
+        assert first["truncated"] and first["args"]["body"] == "x" * 2_048 + "…"
+        assert first["args"]["to"] == "bob@example.com" and first["subjects"] == ["bob@example.com"]
+        assert first["argsHash"] == made[0]["approvals"][0]["argsHash"]
+        assert second["truncated"] and "last" not in second["args"] and len(second["args"]["parts"]) < 10
+        for item, args in ((first, large), (second, parts)):
+            whole = (await here.ada.get(f"/api/agent/approvals/{item['id']}")).body["approval"]
+            assert whole["args"] == args and not whole["truncated"] and whole["prompt"].count("do it") == 5_000
+            assert {name: whole[name] for name in made[0]["approvals"][0]} in [run["approvals"][0] for run in made]
+        await here.ada.resolve(first["id"], "reject")
+        refused(await here.ada.get(f"/api/agent/approvals/{first['id']}"), 404, "not_found")
+        refused(await here.ada.get("/api/agent/approvals/apr_none"), 404, "not_found")
+
+
+async def test_a_question_that_is_not_large_is_listed_as_it_is(tmp_path: Path):
+    args = {"body": "x" * 7_000, "to": "bob@example.com"}
+    async with site(tmp_path, model(call("send_mail", args)), tools=[mail()]) as here:
+        await here.ada.run("email Bob")
+        (item,) = await waiting(here.ada)
+        assert (item["args"], item["truncated"]) == (args, False)
+        assert (await here.ada.get(f"/api/agent/approvals/{item['id']}")).body["approval"] == item
 
 
 async def test_what_waits_is_listed_newest_first_page_by_page(tmp_path: Path):

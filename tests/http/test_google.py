@@ -63,6 +63,11 @@ async def test_who_has_not_connected_is_offered_nothing(here: Site, workspace: W
     await connect(here.ada, workspace)
     run = await here.bob.run(MAIL)
     assert (run["status"], run["actions"]) == ("completed", [])
+    where = "/api/google/connect?tools=gmail_send"
+    assert (
+        run["summary"] == f"No Google account is connected. Connect one in the console, or at {where}. Then ask again."
+    )
+    assert "Google" not in (await here.bob.run("hello"))["summary"]
     assert (await here.bob.get("/api/google/status")).body["connected"] is False
 
 

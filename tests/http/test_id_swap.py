@@ -169,6 +169,7 @@ CASES: dict[tuple[str, str], Asks] = {
     ("POST", "/api/agent/run"): runs("/api/agent/run"),
     ("POST", "/api/agent/run/stream"): runs("/api/agent/run/stream"),
     ("GET", "/api/agent/approvals/pending"): pages("/api/agent/approvals/pending"),
+    ("GET", "/api/agent/approvals/{id}"): each("/api/agent/approvals/{id}", "approval", "done_approval", "action"),
     ("POST", "/api/agent/approvals/resolve"): resolving,
     ("POST", "/api/agent/approvals/{id}/edit"): each(
         "/api/agent/approvals/{id}/edit", "approval", "done_approval", "action", bodies=({"args": MAIL}, {"args": {}})

@@ -369,3 +369,17 @@ async def test_a_run_that_has_ended_cannot_be_cancelled(tmp_path: Path):
         run = await here.ada.run("hello")
         refused(await here.ada.post(f"/api/agent/runs/{run['runId']}/cancel"), 409, "run_ended")
         refused(await here.ada.post("/api/agent/runs/run_none/cancel"), 404, "not_found")
+
+
+async def test_a_run_that_completed_without_its_calls_says_so_in_every_list(tmp_path: Path):
+    deny = Rule("deny", tool="send_mail", subjects=("eve@example.com",))
+    steps = [calls(to("bob"), to("eve")), reply("Neither was sent."), reply("Hello.")]
+    async with site(tmp_path, model(*steps), tools=[mail()], rules=[deny]) as here:
+        run = await here.ada.run("write to both")
+        rejected = (await here.ada.resolve(run["approvals"][0]["id"], "reject")).body["run"]
+        assert (rejected["state"], rejected["refused"]) == ("completed", "1 rejected, 1 denied")
+        assert (await here.ada.run("hello"))["refused"] == ""
+        rows = (await here.ada.get("/api/agent/runs")).body["items"]
+        assert [(row["state"], row["refused"], row["errorCode"]) for row in rows] == [
+            ("completed", "", None), ("completed", "1 rejected, 1 denied", None),
+        ]  # fmt: skip

@@ -4,17 +4,20 @@ import hashlib
 import hmac
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 from unicodedata import is_normalized
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pollux.core.canonical import canonical
-from pollux.engine.ports import AuditFact
-from pollux.stores.audit import GENESIS, Tip, chained
+from pollux.core.errors import ValidationError
+from pollux.engine.ports import AuditEntry, AuditFact
+from pollux.stores.audit import GENESIS, Tip, chained, hash_of
 from pollux.stores.heads import Heads
 
 KEY = b"k" * 32
@@ -32,6 +35,34 @@ def test_a_hash_is_sha_256_of_the_canonical_json_of_all_other_fields(
         assert own == hashlib.sha256(canonical(others)).hexdigest()
     else:
         assert own != hashlib.sha256(canonical(others)).hexdigest(), "another text has another hash"
+
+
+numbers = (
+    st.floats(allow_nan=False) | st.floats(1e-7, 1e-3) | st.floats(2.0**52, 2.0**54) | st.integers(0, 9).map(float)
+)
+
+
+@given(numbers, st.none() | numbers, st.integers(-(2**63), 2**63 - 1))
+def test_every_number_is_hashed_as_rfc_8785_writes_it_or_not_at_all(at: float, started: float | None, seq: int):
+    [kept] = chained([AuditFact(1.5, "decided", "ada")], Tip(), KEY)
+    entry = replace(kept.entry, seq=seq, at=at, started_at=started)
+    others = asdict(entry)
+    del others["hash"]
+    try:
+        expected = hashlib.sha256(canonical(others)).hexdigest()
+    except ValidationError:
+        expected = ""
+    assert hash_of(entry) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("user", b"foo"), ("user", 7), ("user", None), ("at", 7), ("at", None), ("ended_at", "7.5")]
+)
+def test_a_value_of_another_kind_has_another_hash_than_the_one_it_is_written_like(name: str, value: Any):
+    written = {b"foo": "Zm9v", 7: "7", None: "null", "7.5": 7.5}[value]
+    [kept] = chained([AuditFact(1.5, "decided", "Zm9v", ended_at=7.5)], Tip(), KEY)
+    entry: AuditEntry = replace(kept.entry, **{name: written})
+    assert hash_of(replace(entry, **{name: value})) != hash_of(entry)
 
 
 def test_entries_are_numbered_and_linked():

@@ -124,12 +124,12 @@ async def test_a_value_of_another_kind_is_named_and_hides_no_other_entry(place: 
 
 async def test_a_delete_is_named(place: Path):
     _attack(place, lambda db: db.execute("DELETE FROM audit WHERE seq IN (3, 4)"))
-    assert await _problems(place) == ["delete: entries 3 to 4 missing"]
+    assert await _problems(place) == ["delete: entries 3 to 4 are missing"]
 
 
 async def test_a_delete_of_the_beginning_is_named(place: Path):
     _attack(place, lambda db: db.execute("DELETE FROM audit WHERE seq = 1"))
-    assert await _problems(place) == ["delete: entry 1 missing"]
+    assert await _problems(place) == ["delete: entry 1 is missing"]
 
 
 @pytest.mark.parametrize("seq", [3, 8])
@@ -139,7 +139,7 @@ async def test_a_replacement_is_named(place: Path, seq: int):
         _put(db, _rehashed(replace(old, user="eve")), "INSERT OR REPLACE")
 
     _attack(place, attack)
-    assert await _problems(place) == [f"replace: entry {seq} put in the place of another"]
+    assert await _problems(place) == [f"replace: entry {seq} was put in the place of another"]
 
 
 async def test_a_change_of_order_is_named(place: Path):
@@ -149,12 +149,28 @@ async def test_a_change_of_order_is_named(place: Path):
         db.execute("UPDATE audit SET seq = 5 WHERE seq = -1")
 
     _attack(place, attack)
-    assert await _problems(place) == [f"reorder: entry {seq} moved to another place" for seq in (3, 5)]
+    assert await _problems(place) == [f"reorder: entry {seq} was moved to another place" for seq in (3, 5)]
 
 
 async def test_a_truncation_is_named(place: Path):
     _attack(place, lambda db: db.execute("DELETE FROM audit WHERE seq > 6"))
     assert await _problems(place) == ["truncate: entries 7 to 8 are missing at the end"]
+
+
+async def test_one_flaw_is_told_as_one(tmp_path: Path):
+    at = {
+        "gone": "DELETE FROM audit WHERE seq = 4",
+        "cut": "DELETE FROM audit WHERE seq = 8",
+        "left": "DELETE FROM audit WHERE seq > 1",
+    }
+    for name, statement in at.items():
+        await _tell(tmp_path / name, "1", "2")
+        _attack(tmp_path / name, lambda db, statement=statement: db.execute(statement))
+    assert await _problems(tmp_path / "gone") == ["delete: entry 4 is missing"]
+    assert await _problems(tmp_path / "cut") == ["truncate: entry 8 is missing at the end"]
+    (tmp_path / "left" / "heads.jsonl").unlink()
+    lost = "lost heads: there is 1 entry, but the file of signed heads is missing"
+    assert await _problems(tmp_path / "left") == [lost, "truncate: entries 2 to 8 are missing at the end"]
 
 
 async def test_a_roll_back_is_named(tmp_path: Path):
@@ -203,7 +219,7 @@ async def test_a_forged_history_is_named(place: Path):
                 entry = replace(_entry(db, seq + 1), previous=entry.hash)
 
     _attack(place, attack)
-    assert await _problems(place) == ["forge: entries 3 to 8 never sealed by this store"]
+    assert await _problems(place) == ["forge: entries 3 to 8 were never sealed by this store"]
 
 
 async def test_a_forged_entry_at_the_end_is_named(place: Path):
@@ -212,13 +228,13 @@ async def test_a_forged_entry_at_the_end_is_named(place: Path):
         _put(db, _rehashed(replace(last, seq=9, previous=last.hash, by="ada")), "INSERT")
 
     _attack(place, attack)
-    assert await _problems(place) == ["forge: entry 9 never sealed by this store"]
+    assert await _problems(place) == ["forge: entry 9 was never sealed by this store"]
 
 
 async def test_a_forged_head_is_named(place: Path):
     with (place / "heads.jsonl").open("a") as heads:
         heads.write(json.dumps({"seq": 4, "hash": "f" * 64, "at": 0, "sig": "0" * 64}) + "\n")
-    assert await _problems(place) == ["forge: 1 heads bear a wrong signature"]
+    assert await _problems(place) == ["forge: 1 head bears a wrong signature"]
 
 
 async def test_half_a_head_is_no_tampering(place: Path):

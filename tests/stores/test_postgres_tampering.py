@@ -98,13 +98,13 @@ async def test_an_update_is_named(place: Place):
 
 async def test_a_delete_is_named(place: Place):
     place.attack(lambda db: db.execute("DELETE FROM pollux.audit WHERE seq IN (3, 4)"))
-    assert await place.problems() == ["delete: entries 3 to 4 missing"]
+    assert await place.problems() == ["delete: entries 3 to 4 are missing"]
 
 
 @pytest.mark.parametrize("seq", [3, 8])
 async def test_a_replacement_is_named(place: Place, seq: int):
     place.attack(lambda db: _put(db, _rehashed(replace(_entry(db, seq), user="eve"))))
-    assert await place.problems() == [f"replace: entry {seq} put in the place of another"]
+    assert await place.problems() == [f"replace: entry {seq} was put in the place of another"]
 
 
 async def test_a_change_of_order_is_named(place: Place):
@@ -113,7 +113,7 @@ async def test_a_change_of_order_is_named(place: Place):
             db.execute("UPDATE pollux.audit SET seq = %s WHERE seq = %s", (new, old))
 
     place.attack(attack)
-    assert await place.problems() == [f"reorder: entry {seq} moved to another place" for seq in (3, 5)]
+    assert await place.problems() == [f"reorder: entry {seq} was moved to another place" for seq in (3, 5)]
 
 
 async def test_a_truncation_is_named(place: Place):
@@ -162,7 +162,7 @@ async def test_a_forged_history_is_named(place: Place):
                 entry = replace(_entry(db, seq + 1), previous=entry.hash)
 
     place.attack(attack)
-    assert await place.problems() == ["forge: entries 3 to 8 never sealed by this store"]
+    assert await place.problems() == ["forge: entries 3 to 8 were never sealed by this store"]
 
 
 async def test_a_forged_entry_at_the_end_is_named(place: Place):
@@ -171,7 +171,7 @@ async def test_a_forged_entry_at_the_end_is_named(place: Place):
         _put(db, _rehashed(replace(last, seq=9, previous=last.hash, by="ada")))
 
     place.attack(attack)
-    assert await place.problems() == ["forge: entry 9 never sealed by this store"]
+    assert await place.problems() == ["forge: entry 9 was never sealed by this store"]
 
 
 @pytest.mark.parametrize(

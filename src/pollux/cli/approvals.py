@@ -5,11 +5,12 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, verb
+from pollux.cli.kept import Teller, command, complete, looking, moment, settings_of, some, span, subject_lines, verb
 from pollux.cli.reading import must_be_text
 from pollux.cli.rest import add_options, rest_of, take_output
 from pollux.config import ConfigError
 from pollux.core.errors import NotFound
+from pollux.wire.brief import brief_of
 
 if TYPE_CHECKING:
     from pollux.config import Settings
@@ -58,7 +59,7 @@ def _list(arguments: argparse.Namespace, settings: "Settings") -> int:
 
     nothing = "nothing waits for approval"
     found = complete(listed())
-    Teller(settings).items(found, as_json=arguments.json, document=_document, lines=_brief, nothing=nothing)
+    Teller(settings).items(found, as_json=arguments.json, document=_listed, lines=_brief, nothing=nothing)
     return 0
 
 
@@ -125,11 +126,19 @@ def _document(question: "Question") -> dict[str, Any]:
     }
 
 
+def _listed(question: "Question") -> dict[str, Any]:
+    """As it stands in a list: of a large one the beginning. `show` has it whole."""
+    whole = _document(question)
+    brief = brief_of(preview=whole["preview"], subjects=whole["subjects"], args=whole["args"])
+    shown = {"preview": brief.preview, "subjects": list(brief.subjects), "args": brief.args}
+    return {**whole, **shown, "truncated": brief.is_truncated}
+
+
 def _brief(question: "Question", teller: Teller) -> list[str]:
     action, approval, now = question.action, _approval(question), time.time()
     age = f"asked {span(now - approval.requested_at)} ago"
     lines = [f"{approval.id}  {teller.line(action.tool)}, {age}, {_expiry(approval, now)}"]
-    lines += [f"    to {teller.line(subject)}" for subject in action.subjects]
+    lines += subject_lines(action.subjects, teller)
     if action.preview:
         lines.append(f"    {teller.line(action.preview, most=PREVIEW_LENGTH)}")
     return lines

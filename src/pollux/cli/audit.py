@@ -14,7 +14,7 @@ from pollux.cli.kept import (
     command,
     complete,
     count,
-    json_text,
+    harmless_json,
     looking,
     moment,
     settings_of,
@@ -27,6 +27,7 @@ from pollux.engine.untrusted import read_small
 if TYPE_CHECKING:
     from pollux.engine.ports import AuditEntry
     from pollux.engine.queries import Queries
+    from pollux.http.overview_shapes import Format
 
 PAGE = 1_000
 LARGEST_HEADS = 256 << 20
@@ -37,6 +38,7 @@ examples:
   pollux audit head >> /mnt/elsewhere/heads
   pollux audit verify --head-file /mnt/elsewhere/heads
   pollux audit export > audit.jsonl
+  pollux audit export --format csv > audit.csv
 
 exit codes: 0; 1 error, also when the audit was tampered with; 2 usage
 """
@@ -56,7 +58,7 @@ def main(argv: list[str]) -> int:
                 case "verify":
                     return await _verify(queries, arguments, teller)
                 case "export":
-                    return await _export(queries, teller)
+                    return await _export(queries, arguments, teller)
                 case _:
                     return await _head(queries, arguments, teller)
 
@@ -149,13 +151,27 @@ async def _missing(queries: "Queries", expected: list[tuple[int | None, str]]) -
                 yield f"entry {seq} is not {own}"
 
 
-async def _export(queries: "Queries", teller: Teller) -> int:
+async def _export(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
+    from pollux.http.audit_file import beginning_of, changed, piece_of, texts_of, view_of
+
+    format_: Format = arguments.format
+    # A table has no way to write what could move the cursor; a line of JSON has one of its own.
+    clean = teller.line if format_ == "csv" else teller.mask.text
+    teller.raw(beginning_of(format_).decode())
     async with aclosing(_pages(queries)) as pages:
         async for page in pages:
-            # Named as in the hash, which is SHA-256 over the RFC 8785 JSON of all the others: anyone can check it.
-            rows = [teller.mask.value(dataclasses.asdict(entry)) for entry in page]
-            teller.raw("".join(f"{json_text(row)}\n" for row in rows))
+            views = [view_of(entry) for entry in page]
+            # A secret that is in none of them, looked for once, need not be looked for in each.
+            texts = texts_of(views)
+            if teller.mask.text(texts) != texts or (format_ == "csv" and not _is_printable(texts)):
+                views = [changed(view, clean) for view in views]
+            text = piece_of(views, format_).decode()
+            teller.raw(harmless_json(text) if format_ == "jsonl" else text)
     return 0
+
+
+def _is_printable(texts: str) -> bool:
+    return texts.isascii() and texts.replace("\n", "").isprintable()
 
 
 async def _head(queries: "Queries", arguments: argparse.Namespace, teller: Teller) -> int:
@@ -225,6 +241,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="the chain must hold every head in this file: as `audit head` prints them, or as servers append them",
     )
-    verb(verbs, "export", "Print every entry as a line of JSON, with its hash and the one before.")
+    add = verb(verbs, "export", "Print every entry, oldest first, with its hash and the one before: as servers do.")
+    add("--format", choices=("jsonl", "csv"), default="jsonl", help="lines of JSON, or a table (default: jsonl)")
     verb(verbs, "head", "Print the last number and its hash, to be kept where nobody can change it.", lists=True)
     return parser

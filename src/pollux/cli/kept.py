@@ -7,9 +7,10 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pollux.engine.queries import Queries
 
 T = TypeVar("T")
+LONGEST_SUBJECT = 300
+MOST_SUBJECTS = 20
+"""So many are named of each question in a list."""
 Verbs = Any
 """argparse's own type for subcommands is private."""
 
@@ -198,10 +202,22 @@ class Teller:
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """JSON that is the same for a program and harmless on a terminal: what could move the cursor is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    return harmless_json(json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False))
+
+
+def harmless_json(text: str) -> str:
+    """The same JSON, with what could move the cursor as an escape."""
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(map(_harmless, text))
+
+
+def subject_lines(subjects: Collection[str], teller: Teller) -> list[str]:
+    """Whom or what it acts upon, where many questions stand below one another."""
+    lines = [f"    to {teller.line(subject, most=LONGEST_SUBJECT)}" for subject in islice(subjects, MOST_SUBJECTS)]
+    if len(subjects) > MOST_SUBJECTS:
+        lines.append("    and to more: `pollux approvals show ID` names all")
+    return lines
 
 
 def moment(at: object) -> str:

@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from pollux.cli.kept import Teller
+from pollux.cli.kept import Teller, subject_lines
 from pollux.config import ConfigError, Settings
 from pollux.core.errors import PolluxError
 from pollux.engine.untrusted import read_file
@@ -108,19 +108,12 @@ def _list(server: Server, arguments: argparse.Namespace, teller: Teller) -> int:
 
 
 def _show(server: Server, arguments: argparse.Namespace, teller: Teller) -> int:
-    before = ""
-    while True:
-        page = server.ask(f"/api/agent/approvals/pending?limit=25{before}")
-        for item in page["items"]:
-            if item["id"] == arguments.id:
-                if arguments.json:
-                    teller.document(item)
-                else:
-                    teller.lines(_whole(item, teller))
-                return 0
-        if page["next"] is None:
-            raise PolluxError(f"no approval {arguments.id!r} waits there", code="not_found")
-        before = f"&before={quote(page['next'], safe='')}"
+    item = server.ask(f"/api/agent/approvals/{quote(arguments.id, safe='')}")["approval"]
+    if arguments.json:
+        teller.document(item)
+    else:
+        teller.lines(_whole(item, teller))
+    return 0
 
 
 def _resolve(server: Server, arguments: argparse.Namespace, teller: Teller) -> int:
@@ -152,7 +145,7 @@ def _resolve(server: Server, arguments: argparse.Namespace, teller: Teller) -> i
 
 def _brief(item: dict[str, Any], teller: Teller) -> list[str]:
     lines = [f"{teller.line(item['id'])}  {teller.line(item['tool'])}, until {teller.line(item['expiresAt'])}"]
-    lines += [f"    to {teller.line(subject)}" for subject in item["subjects"]]
+    lines += subject_lines(item["subjects"], teller)
     return [*lines, f"    {teller.line(item['preview'], most=PREVIEW_LENGTH)}"]
 
 

@@ -311,6 +311,17 @@ class Run:
         return self.done + self.open
 
     @property
+    def refused(self) -> str:
+        """Of a run that completed: how many of its calls people and the policy refused, in words; empty if none."""
+        if self.status != "completed":
+            return ""
+        codes = [each.outcome.code for each in self.actions if each.outcome and each.outcome.status == "rejected"]
+        denied = codes.count("policy_denied")
+        # What was edited was asked about once more.
+        rejected = len(codes) - denied - codes.count("superseded")
+        return ", ".join(f"{count} {word}" for count, word in ((rejected, "rejected"), (denied, "denied")) if count)
+
+    @property
     def approvals(self) -> tuple[Approval, ...]:
         """The questions that are waiting for a person now."""
         return tuple(a.approval for a in self.open if a.approval and a.is_asked)

@@ -146,7 +146,7 @@ def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
     """What the thread becomes. Raises Misfit, and changes nothing, where the event does not fit."""
     if isinstance(event, ThreadOpened):
         if thread is not None:
-            raise Misfit("thread_opened needs a new thread, but this one exists")
+            raise Misfit(f"thread {thread.id!r} exists already. Open a new thread with another id")
         return Thread(
             event.thread_id,
             event.user,
@@ -157,14 +157,14 @@ def step_thread(thread: Thread | None, event: ThreadEvent) -> Thread:
             project=event.project,
         )
     if thread is None or thread.erased:
-        raise Misfit("a thread's event needs a thread that exists and was not erased")
+        raise Misfit("the thread does not exist, or it was deleted")
     return evolve(_apply(thread, event), version=thread.version + 1, updated_at=event.at)
 
 
 def _apply(thread: Thread, event: MessagesImported | ThreadRenamed | ThreadCompressed | ThreadErased) -> Thread:
     match event:
         case MessagesImported():
-            _is_idle(thread, "messages_imported")
+            _require_idle(thread, "messages cannot be imported")
             sources = {*thread.sources, *sources_of(event.messages)}
             return evolve(thread, head=thread.head + len(event.messages), sources=tuple(sorted(sources)))
         case ThreadRenamed():
@@ -172,12 +172,15 @@ def _apply(thread: Thread, event: MessagesImported | ThreadRenamed | ThreadCompr
         case ThreadCompressed():
             return evolve(thread, compressed=event.compressed, context_tokens=event.compressed.tokens)
         case ThreadErased():
-            _is_idle(thread, "thread_erased")
+            _require_idle(thread, "the thread cannot be deleted")
             return evolve(thread, erased=True, title="", compressed=None)
         case _:
             assert_never(event)
 
 
-def _is_idle(thread: Thread, what: str) -> None:
+def _require_idle(thread: Thread, refused: str) -> None:
     if thread.open_run:
-        raise Misfit(f"{what} needs a thread without an open run, but {thread.open_run!r} is open", code="thread_busy")
+        raise Misfit(
+            f"{refused} while run {thread.open_run!r} is open. Cancel the run, or wait until it ends",
+            code="thread_busy",
+        )

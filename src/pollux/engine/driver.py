@@ -22,7 +22,7 @@ from pollux.engine import perform
 from pollux.engine.compress import compress, refused
 from pollux.engine.feed import Feed, do_nothing
 from pollux.engine.gate import Followed, Gate
-from pollux.engine.introduction import Introductions
+from pollux.engine.introduction import Introductions, of_accounts
 from pollux.engine.ledger import Facts, Ledger, patiently, pause
 from pollux.engine.logs import log_of
 from pollux.engine.model import ModelRequest, Provider, Providers, Turns
@@ -230,6 +230,9 @@ class Driver:
         if profile.persona and not (run.page or run.instructions):
             rules = means.gate.offer_of(run)[1]
             system = means.introductions.before(system, run=run, tools=tools, rules=rules)
+        if len(tools) < len(offered := means.gate.offer_of(run)[0]):
+            hidden = {spec.name for spec in offered} - {spec.name for spec in tools}
+            system += await of_accounts(means.gate.toolbox.personal, hidden, run.user)
         request = perform.request_for(
             run,
             profile,

@@ -18,7 +18,7 @@ class Glance:
 
     model: str = ""
     code: str = ""
-    """Why it ended without an answer."""
+    """Why it ended without an answer; of one that completed, how many of its calls were not made: `1 rejected`."""
     input: int = 0
     output: int = 0
     thoughts: int = 0
@@ -66,7 +66,7 @@ def glance_of(run: Run) -> Glance:
     usage, ending = run.usage, run.ending
     return Glance(
         model=run.model,
-        code=ending.code if ending and ending.status != "completed" else "",
+        code=ending.code if ending and ending.status != "completed" else run.refused,
         input=usage.input,
         output=usage.output,
         thoughts=usage.thoughts,
@@ -75,6 +75,12 @@ def glance_of(run: Run) -> Glance:
         unknown=len(unknown_in(run)),
         budget=run.limits.tokens,
     )
+
+
+def state_of(run: Run) -> str:
+    """The state of a run in words: not every run that completed did all that it set out to do."""
+    refused = run.refused
+    return f"{run.status}, {refused}" if refused else run.status
 
 
 def unknown_in(run: Run) -> list[Action]:

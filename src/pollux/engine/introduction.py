@@ -3,13 +3,15 @@
 For profiles with `persona`. The words only help the model to plan: what may run is decided by the gate alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
+from pollux.core.errors import AuthError
+from pollux.core.ids import UserId
 from pollux.core.policy import Facts, Mode, PolicyRequest, Rule, decide
 from pollux.core.run import Run
-from pollux.core.tools import ToolSpec
+from pollux.core.tools import Personal, ToolSpec
 
 PERSONA: Final = (
     "You are a careful assistant that acts for the user with tools. Answer in the user's language. Use a tool when it"
@@ -21,6 +23,10 @@ ASKED: Final = (
 )
 REFUSED: Final = (
     "A call that is rejected or denied does not run: say so, and do not try to reach the same result another way."
+)
+UNCONNECTED: Final = (
+    "These tools are not available to the user yet. If the user asks for what one of them does, answer with its line,"
+    " and do not claim that anything was done:"
 )
 MOST: Final = 256
 """So many introductions are remembered."""
@@ -41,6 +47,19 @@ class Introductions:
                 self._known.clear()
             policy = self._known[key] = _policy(run, tools, rules)
         return "\n\n".join(filter(None, (instructions or PERSONA, policy)))
+
+
+async def of_accounts(tools: Mapping[str, Personal], hidden: Collection[str], user: UserId) -> str:
+    """What to tell a user who asks for tools of an account that is not connected, and where to connect it."""
+    lines: list[str] = []
+    for name in sorted(name for name in hidden if name in tools):
+        try:
+            await tools[name].admit(user)
+        except AuthError as problem:
+            said = str(problem)
+            where = f" in the console, or at {problem.connect_url}" if problem.connect_url else ""
+            lines.append(f"- {name}: {said[:1].upper()}{said[1:]}{where}. Then ask again.")
+    return "\n".join(["\n", UNCONNECTED, *lines]) if lines else ""
 
 
 def _policy(run: Run, tools: Sequence[ToolSpec], rules: Sequence[Rule]) -> str:

@@ -154,7 +154,7 @@ class Queries:
         """The run that a child is to work for. Raises Misfit where it is to end."""
         found = await self.run(run_id, user)
         if found.ending or found.cancel:
-            raise Misfit("a child needs a parent that goes on, but this one ends", code="run_ended")
+            raise Misfit("expected an open parent run, but this one has ended or is being cancelled", code="run_ended")
         return found
 
     async def is_restored(self, run: Run) -> bool:

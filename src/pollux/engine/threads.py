@@ -94,7 +94,7 @@ class Threads:
             except Conflict:
                 continue
             return after
-        raise Conflict(f"thread {thread_id!r} is being changed by others all the time; try again")
+        raise Conflict(f"thread {thread_id!r} is being changed by other requests. Try again")
 
     async def _owned(self, thread_id: ThreadId, user: UserId) -> Thread:
         thread = await self._store.thread(thread_id, user)

@@ -3,13 +3,15 @@
 from pollux.asgi.bodies import moment
 from pollux.asgi.door import identity_of
 from pollux.asgi.endpoint import Call
+from pollux.core.errors import NotFound
 from pollux.core.ids import RunId, ThreadId
+from pollux.core.run import run_of
 from pollux.engine.glance import Glance
 from pollux.engine.ports import RunRow
 from pollux.engine.queries import Question
 from pollux.http.runtime import Runtime
-from pollux.http.shapes import PendingPage, RunPage, RunRowView, RunView
-from pollux.http.views import pending_view, question_of, run_view
+from pollux.http.shapes import PendingAnswer, PendingPage, RunPage, RunRowView, RunView
+from pollux.http.views import listed_view, pending_view, question_of, run_view
 
 
 async def pending(runtime: Runtime, call: Call) -> PendingPage:
@@ -25,8 +27,18 @@ async def pending(runtime: Runtime, call: Call) -> PendingPage:
         if len(asked) <= limit:
             break
         before = question_of(asked[-1].action).id
-    items = [pending_view(question.run, question.action) for question in found[:limit]]
+    items = [listed_view(question.run, question.action) for question in found[:limit]]
     return PendingPage(items=items, next=items[-1].id if len(found) > limit else None)
+
+
+async def approval(runtime: Runtime, call: Call) -> PendingAnswer:
+    """One question that waits, whole."""
+    approval_id = call.path["id"]
+    found = await runtime.engine.queries.run(RunId(run_of(approval_id)), call.user)
+    action = found.action_of_approval(approval_id)
+    if action is None or not action.is_asked:
+        raise NotFound(f"no approval {approval_id!r} waits for an answer")
+    return PendingAnswer(approval=pending_view(found, action))
 
 
 async def runs(runtime: Runtime, call: Call) -> RunPage:
@@ -65,4 +77,5 @@ def _row(row: RunRow, prompt: str) -> RunRowView:
         cost=glance.cost,
         error_code=(glance.code or row.status) if has_failed else None,
         parent_run_id=row.parent,
+        refused=glance.code if row.status == "completed" else "",
     )

@@ -10,6 +10,10 @@ Word = Annotated[str, Meta(min_length=1, max_length=200)]
 Moment = Annotated[str, Meta(min_length=1, max_length=40)]
 
 
+Format = Literal["jsonl", "csv"]
+"""In which forms the audit is exported."""
+
+
 class UsageQuery(Struct, frozen=True):
     """How many days back, today included."""
 
@@ -37,7 +41,7 @@ class AuditQuery(AuditWanted, frozen=True):
 class ExportQuery(AuditWanted, frozen=True):
     """In which form."""
 
-    format: Literal["jsonl", "csv"] = "jsonl"
+    format: Format = "jsonl"
 
 
 class UnknownView(Camel, kw_only=True, frozen=True):

@@ -178,16 +178,27 @@ class RunView(Finish, kw_only=True, frozen=True):
     ended_at: str | None = None
     error_code: str | None = None
     connect_url: str | None = None
+    refused: str = ""
+    """Calls of a completed run that were not made, in words: `1 rejected`, `2 rejected, 1 denied`."""
 
 
 class PendingView(ApprovalView, kw_only=True, frozen=True):
-    """A question in the list of those that wait."""
+    """A question that waits, with where it comes from."""
 
     run_id: str
     action_id: str
     thread_id: str
     prompt: str
     created_at: str
+    truncated: bool = False
+    """In a list, that texts end with … or are left out: `GET /api/agent/approvals/{id}` has the question whole."""
+
+
+class PendingAnswer(Camel, kw_only=True, frozen=True):
+    """One question, whole."""
+
+    ok: bool = True
+    approval: PendingView
 
 
 class PendingPage(Camel, kw_only=True, frozen=True):
@@ -295,6 +306,8 @@ class RunRowView(Camel, kw_only=True, frozen=True):
     cost: float | None = None
     error_code: str | None = None
     parent_run_id: str | None = None
+    refused: str = ""
+    """As of one run."""
 
 
 class RunPage(Camel, kw_only=True, frozen=True):
@@ -330,8 +343,8 @@ class Done(Camel, kw_only=True, frozen=True):
     ok: bool = True
 
 
-class AuditView(Camel, kw_only=True, frozen=True):
-    """One entry of the audit, with the nine fields of each action."""
+class AuditView(Camel, frozen=True):
+    """One entry of the audit, with the nine fields of each action. Times have all of their digits."""
 
     seq: int
     at: str

@@ -38,6 +38,9 @@ ENDPOINTS: Final = (
              returns=s.PendingPage, summary="What waits for a person, newest first"),
     Endpoint(method="POST", path="/api/agent/approvals/resolve", handler=verbs.resolve, body=s.ResolveBody,
              query=s.WaitQuery, returns=s.Resolved, errors=(404, 409, 503), summary="Answer an approval"),
+    # After those of fixed names, which it would match as well.
+    Endpoint(method="GET", path="/api/agent/approvals/{id}", handler=lists.approval, returns=s.PendingAnswer,
+             errors=(404,), summary="One question that waits, whole"),
     Endpoint(method="POST", path="/api/agent/approvals/{id}/edit", handler=verbs.edit, body=s.EditBody, status=201,
              returns=s.Edited, errors=(404, 409, 503), summary="Ask about other arguments instead"),
     Endpoint(method="GET", path="/api/agent/threads", handler=threads.listed, query=PageQuery, returns=s.ThreadPage,

@@ -6,6 +6,7 @@ from pollux.asgi.bodies import moment
 from pollux.core.run import Action, Approval, Run
 from pollux.engine.glance import cost_of
 from pollux.http.shapes import ActionView, ApprovalView, PendingView, RunView, Status, UsageView
+from pollux.wire.brief import MOST_SHOWN, brief_of
 
 UNDER_WAY = "The run is under way."
 NO_TEXT = "The run completed without a text."
@@ -39,6 +40,7 @@ def run_view(run: Run) -> RunView:
         # A provider that counts nothing says nothing of what it costs either.
         cost=cost_of(run.model, *run.used, at=run.created_at) if usage.total else None,
         connect_url=(ending.connect_url or None) if ending else None,
+        refused=run.refused,
         **run.finish,
     )
 
@@ -77,7 +79,7 @@ def approval_view(action: Action) -> ApprovalView:
 
 
 def pending_view(run: Run, action: Action) -> PendingView:
-    """The question in the list, with where it comes from."""
+    """The question whole, with where it comes from."""
     approval = question_of(action)
     return PendingView(
         **structs.asdict(approval_view(action)),
@@ -86,6 +88,23 @@ def pending_view(run: Run, action: Action) -> PendingView:
         thread_id=run.thread_id,
         prompt=prompt_of(run),
         created_at=moment(approval.requested_at),
+    )
+
+
+def listed_view(run: Run, action: Action) -> PendingView:
+    """The question among many: of a large one the beginning."""
+    whole = pending_view(run, action)
+    if len(str((whole.preview, whole.subjects, whole.args, whole.prompt))) <= MOST_SHOWN:
+        # As almost every one is: no value of it needs to be looked at.
+        return whole
+    brief = brief_of(preview=whole.preview, subjects=whole.subjects, args=whole.args, prompt=whole.prompt)
+    return structs.replace(
+        whole,
+        preview=brief.preview,
+        subjects=list(brief.subjects),
+        args=brief.args,
+        prompt=brief.prompt,
+        truncated=brief.is_truncated,
     )
 
 

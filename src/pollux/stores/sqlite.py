@@ -271,7 +271,10 @@ class SqliteStore:
             if not await self._opened().call(checkpoint):
                 return
             await asyncio.sleep(POLL_SECONDS)
-        raise StoreError("expected to empty the store's log, but a reader still needs it. Erase once more")
+        raise StoreError(
+            "the thread was deleted, but the store's log still holds its text while another process reads."
+            " Delete it again"
+        )
 
     async def audit(
         self,

@@ -124,13 +124,13 @@ def _around(evidence: Evidence) -> Iterable[str]:
     for name in evidence.lost_triggers:
         yield f"drop trigger: {name} is gone or was altered"
     if evidence.heads.forged:
-        yield f"forge: {evidence.heads.forged} heads bear a wrong signature"
+        yield f"forge: {_counted(evidence.heads.forged, 'head bears', 'heads bear')} a wrong signature"
     if evidence.heads.unreadable:
         yield f"lost heads: the file of signed heads cannot be read: {evidence.heads.unreadable}"
     for seq in evidence.heads.gaps:
         yield f"lost heads: lines of the file of signed heads are missing before that of entry {seq}"
     if evidence.lineage.forged:
-        yield f"forge: {evidence.lineage.forged} adoptions bear a wrong signature"
+        yield f"forge: {_counted(evidence.lineage.forged, 'adoption bears', 'adoptions bear')} a wrong signature"
     if any(evidence.lineage.holds(head) is None for head in evidence.heads.heads):
         yield "roll back: heads were signed after an adoption that the database does not remember"
 
@@ -142,11 +142,11 @@ def _last(read: Callable[[], Iterable[Kept]], tip: Tip, is_sound: bool) -> int:
 def _at_the_end(last: int, evidence: Evidence, signed: Signed) -> Iterable[str]:
     reached = max(signed, default=0)
     if evidence.heads.is_missing and last:
-        yield f"lost heads: there are {last} entries, but the file of signed heads is missing"
+        yield f"lost heads: {_there_are(last)}, but the file of signed heads is missing"
     if evidence.heads.is_empty and last:
-        yield f"lost heads: there are {last} entries, but the file of signed heads holds none"
+        yield f"lost heads: {_there_are(last)}, but the file of signed heads holds none"
     if evidence.highest is not None and evidence.highest > last:
-        yield f"truncate: {_entries(last + 1, evidence.highest)} are missing at the end"
+        yield f"truncate: {_entries(last + 1, evidence.highest, 'is missing', 'are missing')} at the end"
     elif reached > last:
         yield f"roll back: a head was signed for entry {reached}, but the last one is {last}"
 
@@ -163,21 +163,33 @@ def _named(rows: Sequence[Kept], key: bytes, signed: Signed) -> list[str]:
             merged[-1] = (kind, merged[-1][1], last)
         else:
             merged.append((kind, first, last))
-    return [f"{kind}: {_entries(first, last)} {_SAID[kind]}" for kind, first, last in merged]
+    return [f"{kind}: {_entries(first, last, *_SAID[kind])}" for kind, first, last in merged]
 
 
 _SAID = {
-    "update": "changed after being written",
-    "delete": "missing",
-    "replace": "put in the place of another",
-    "reorder": "moved to another place",
-    "roll back": "differ from what was signed: the database went on from an older copy",
-    "forge": "never sealed by this store",
+    "update": ("changed after being written",) * 2,
+    "delete": ("is missing", "are missing"),
+    "replace": ("was put in the place of another", "were put in the place of others"),
+    "reorder": ("was moved to another place", "were moved to other places"),
+    "roll back": (
+        "differs from what was signed: the database went on from an older copy",
+        "differ from what was signed: the database went on from an older copy",
+    ),
+    "forge": ("was never sealed by this store", "were never sealed by this store"),
 }
+"""What is wrong with one entry, and with several."""
 
 
-def _entries(first: int, last: int) -> str:
-    return f"entry {first}" if first == last else f"entries {first} to {last}"
+def _entries(first: int, last: int, of_one: str, of_several: str) -> str:
+    return f"entry {first} {of_one}" if first == last else f"entries {first} to {last} {of_several}"
+
+
+def _counted(count: int, of_one: str, of_several: str) -> str:
+    return f"{count} {of_one if count == 1 else of_several}"
+
+
+def _there_are(entries: int) -> str:
+    return "there is 1 entry" if entries == 1 else f"there are {entries} entries"
 
 
 def _missing(rows: Sequence[Kept]) -> Iterable[tuple[str, int, int]]:

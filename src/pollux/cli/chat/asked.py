@@ -22,7 +22,8 @@ examples:
 
 Ctrl-C stops an answer, Ctrl-D leaves, Alt-Enter begins a line, /help says more.
 
-exit codes: 0 left, 1 error, 2 usage, 3 waiting for approval (without a terminal), 143 stopped by a signal
+exit codes: 0 left, 1 error, 2 usage, 3 waiting for approval (without a terminal), 130 left by Ctrl-C, 143 stopped by
+a signal
 """
 
 

@@ -7,7 +7,7 @@ nothing counts that was typed before the question was there to be read.
 import os
 import sys
 import termios
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from prompt_toolkit.styles import Attrs
 
 from pollux.cli.chat.keys import Interrupted
+from pollux.cli.folding import Wrapping
 
 PROMPT: Final = "> "
 MORE: Final = ". "
@@ -34,11 +35,13 @@ MORE: Final = ". "
 class Keyboard:
     """Enter sends. Alt-Enter, or Enter after a backslash, begins a line; what is pasted keeps its lines."""
 
-    def __init__(self, history: Path, commands: Mapping[str, str], clean: Callable[[str], str]) -> None:
+    def __init__(
+        self, history: Path, commands: Iterable[str], clean: Callable[[str], str], *, prompt: str = PROMPT
+    ) -> None:
         self._input = create_input(sys.stdin)
         shared: dict[str, Any] = {"input": self._input, "output": _output(), "reserve_space_for_menu": 0}
         self._prompt: PromptSession[str] = PromptSession(
-            PROMPT,
+            prompt,
             multiline=True,
             prompt_continuation=MORE,
             completer=_Commands(commands),
@@ -59,8 +62,9 @@ class Keyboard:
 
     async def ask(self, question: str) -> str | None:
         self._forget_typed()
+        wrapping = Wrapping(sys.stderr)
         try:
-            return await self._question.prompt_async(question, handle_sigint=False)
+            return await self._question.prompt_async(wrapping.feed(question) + wrapping.finish(), handle_sigint=False)
         except EOFError:
             return None
 

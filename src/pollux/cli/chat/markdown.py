@@ -53,6 +53,11 @@ class Plain:
         """What is left."""
         return ""
 
+    @property
+    def is_code(self) -> bool:
+        """Whether what came last is code, whose lines are not to be broken."""
+        return False
+
 
 class Markdown:
     """Text in, styled text out, piece by piece."""
@@ -71,6 +76,11 @@ class Markdown:
         said = self._print(is_last=True) + (RESET if self._style or self._fence else "")
         self._begin()
         return said
+
+    @property
+    def is_code(self) -> bool:
+        """Whether what came last is code, whose lines are not to be broken."""
+        return bool(self._fence)
 
     def _begin(self) -> None:
         self._held = ""

@@ -1,14 +1,17 @@
 """What the person sees. Answers go to standard output; everything said about them goes to standard error."""
 
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import TextIO
 
 from pollux.cli.chat.markdown import Markdown, Plain
 from pollux.cli.chat.spinner import Spinner
-from pollux.cli.folding import columns_of, folded
+from pollux.cli.folding import Wrapping, columns_of, folded
 from pollux.cli.masking import Mask
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Screen:
@@ -21,18 +24,21 @@ class Screen:
             # A terminal that lacks a character still gets to see which one it was.
             _forgiving(stream)
         self._markdown = Markdown() if _has_colour(self._out) else Plain()
+        self._wrapping = Wrapping(self._out)
         self._spinner = Spinner(self._talk) if spins and self._talk.isatty() else None
         self._is_fresh = True
         """Whether the next character of an answer begins a line."""
 
     def answer(self, text: str) -> None:
         """A piece of the answer."""
-        self._write(self._markdown.feed(self._mask.piece(text)))
+        for line in _LINES.findall(self._mask.piece(text)):
+            self._write(self._in_rows(self._markdown.feed(line)))
 
     def end_answer(self) -> None:
         """The answer, or this part of it, is complete."""
         self.rest()
-        self._write(self._markdown.feed(self._mask.rest()) + self._markdown.finish())
+        self._write(self._in_rows(self._markdown.feed(self._mask.rest()) + self._markdown.finish()))
+        self._write(self._wrapping.finish())
         if not self._is_fresh:
             self._write("\n")
 
@@ -61,6 +67,9 @@ class Screen:
         """Nothing is waited for any more."""
         if self._spinner is not None:
             self._spinner.stop()
+
+    def _in_rows(self, text: str) -> str:
+        return self._wrapping.finish() + text if self._markdown.is_code else self._wrapping.feed(text)
 
     def _write(self, text: str) -> None:
         if text:

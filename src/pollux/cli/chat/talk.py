@@ -93,6 +93,8 @@ class Talk:
                 code = await self._answer(self._conversation.agent.send_stream(words))
         if self._is_attended and self._conversation.has_begun:
             self._screen.note(f"`pollux chat --session {self._conversation.agent.session_id}` goes on here.")
+        if self._signal is not None:
+            return 128 + self._signal
         return 0 if self._is_attended else code
 
     async def _next_words(self) -> str | None:
@@ -105,6 +107,7 @@ class Talk:
                 return await self._keys.prompt()
             except Interrupted as interrupted:
                 if was_interrupted and not interrupted.had_text:
+                    self._signal = signal.SIGINT
                     return None
                 was_interrupted = True
                 self._screen.note("(Ctrl-C again leaves, and so does Ctrl-D)")

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import signal
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from pollux.cli.kept import here
@@ -39,11 +40,11 @@ def main(argv: list[str]) -> int:
 
 async def _run(arguments: argparse.Namespace) -> int:
     heard: list[signal.Signals] = []
-    _leave_on_signals(heard)
+    leave = _leave_on_signals(heard)
     # Only now: whoever ends us from here on takes the folder along.
     with tempfile.TemporaryDirectory(prefix="pollux-demo-") as place:
         try:
-            return await _opened(Path(place), arguments)
+            return await _opened(Path(place), arguments, leave)
         except asyncio.CancelledError:
             if not heard:
                 raise
@@ -54,7 +55,7 @@ async def _run(arguments: argparse.Namespace) -> int:
                 signal.signal(number, signal.SIG_IGN)
 
 
-def _leave_on_signals(heard: list[signal.Signals]) -> None:
+def _leave_on_signals(heard: list[signal.Signals]) -> Callable[[signal.Signals], None]:
     """Ctrl-C, SIGTERM and a closed terminal end it: everything that was started is ended."""
     task = asyncio.current_task()
     assert task is not None
@@ -66,16 +67,17 @@ def _leave_on_signals(heard: list[signal.Signals]) -> None:
             task.cancel()
 
     on_signals(leave)
+    return leave
 
 
-async def _opened(place: Path, arguments: argparse.Namespace) -> int:
+async def _opened(place: Path, arguments: argparse.Namespace, leave: Callable[[signal.Signals], None]) -> int:
     if arguments.tour:
         from pollux.cli.demo.tour import play
 
         return await play(place)
     from pollux.cli.demo.opened import run
 
-    return await run(place, port=arguments.port)
+    return await run(place, leave, port=arguments.port)
 
 
 def _port(text: str) -> int:

@@ -1,7 +1,9 @@
 """The demo as it stands open: two emulators, one server with console, shop and runbooks, and a chat in the terminal."""
 
 import os
-from collections.abc import AsyncGenerator
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +12,17 @@ from urllib.parse import urlsplit
 from pollux.cli import demo_shop
 from pollux.cli.demo.caller import calling
 from pollux.cli.demo.chat import Chat
+from pollux.cli.demo.keys import lines_of
 from pollux.cli.demo.place import Ports, demo_settings, has_google
 from pollux.cli.demo.seeding import seed
-from pollux.cli.lines import StandardInput
+from pollux.cli.folding import Wrapping
 from pollux.config import Settings, read_settings
 from pollux.core.profile import DEFAULT_MODEL
 from pollux.emulator import run_emulator
 from pollux.emulator.workspace import Workspace, run_workspace
 from pollux.engine.engine import Engine
 from pollux.shop import site
+from pollux.signals import on_signals
 
 PROMPTS = (
     "add 2 and 3",
@@ -46,12 +50,21 @@ class Opened:
     has_google: bool
 
 
-async def run(place: Path, *, port: int | None = None) -> int:
+async def run(place: Path, leave: Callable[[signal.Signals], None], *, port: int | None = None) -> int:
     """Open everything, say where it is, and talk until the person leaves."""
     async with opened(place, port=port) as demo:
-        print(told(demo), flush=True)
-        await Chat(demo.engine, StandardInput()).talk()
-    return 0
+        print(in_rows(told(demo)), flush=True)
+        chat = Chat(demo.engine, lines_of(demo.home))
+        # An answer that comes is stopped first, and only who has nothing to stop leaves.
+        on_signals(lambda number: None if chat.stop() else leave(number), signal.SIGINT)
+        return await chat.talk()
+
+
+def in_rows(text: str) -> str:
+    """The text with its sentences wrapped. Links and words to type stand further in, and stay in one piece."""
+    wrapping = Wrapping(sys.stdout)
+    rows = [row if row.startswith(" ") else wrapping.feed(row) + wrapping.finish() for row in text.split("\n")]
+    return "\n".join(rows)
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from pollux.cli.asking import Terminal, has_terminal
 from pollux.cli.kept import here
 from pollux.cli.masking import Mask
 from pollux.cli.outlet import Closed, Outlet, Unwritable
+from pollux.cli.profile import require_known_tools
 from pollux.cli.runbook.place import directory_of, running
 from pollux.cli.runbook.questions import question_of
 from pollux.cli.runbook.writer import RunbookWriter, writer_for
@@ -135,6 +136,7 @@ class _Trip:
         """The run. None where the person said stop rather than whether the document is trusted."""
         going = self._going
         more = tuple(rules_for(going.allow))
+        require_known_tools(going.allow, more, runbooks.tools)
         if going.file is None:
             return await runbooks.resume(
                 RunId(going.run_id),

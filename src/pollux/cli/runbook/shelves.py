@@ -10,6 +10,7 @@ from pollux.core.errors import NotFound, PolluxError, ValidationError
 from pollux.core.frozen import frozen
 from pollux.core.ids import RunId
 from pollux.core.run import Run
+from pollux.engine.glance import state_of
 from pollux.engine.queries import Queries
 from pollux.runbooks.progress import progress_of
 from pollux.runbooks.rules import PROFILE
@@ -39,7 +40,10 @@ def list_runs(arguments: argparse.Namespace, settings: Settings) -> int:
         teller.talk("there is no runbook in this folder, and none was run. `pollux runbook new FILE` writes one")
     teller.lines([f"{teller.line(each['file'])}  {teller.line(each['error'] or each['name'])}" for each in documents])
     teller.lines(
-        [f"{each.run.id}  {each.run.status}  {teller.line(each.name)}  {moment(each.run.created_at)}" for each in runs]
+        [
+            f"{each.run.id}  {state_of(each.run)}  {teller.line(each.name)}  {moment(each.run.created_at)}"
+            for each in runs
+        ]
     )
     return 0
 
@@ -52,7 +56,8 @@ def show(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.json:
         teller.document(told)
         return 0
-    lines = [f"{teller.line(told['name'])}  {told.get('status', '')}".rstrip()]
+    state = ", ".join(word for word in (told.get("status"), told.get("refused")) if word)
+    lines = [f"{teller.line(told['name'])}  {state}".rstrip()]
     for block in told["blocks"]:
         mark = {"done": "✓", "failed": "✗", "skipped": "-", "next": "▶"}.get(block["state"], " ")
         tail = f": {teller.line(block['error'])}" if block.get("error") else ""
@@ -96,7 +101,14 @@ async def _shown(run_id: str, settings: Settings) -> dict[str, Any]:
         error = step.problem if step is not None and step.failed else ""
         blocks.append({"id": block.id, "name": block.name, "type": block.type, "state": state, "error": error})
     code = run.ending.code if run.ending else ""
-    return {"runId": run.id, "name": progress.runbook.name, "status": run.status, "code": code, "blocks": blocks}
+    return {
+        "runId": run.id,
+        "name": progress.runbook.name,
+        "status": run.status,
+        "code": code,
+        "blocks": blocks,
+        "refused": run.refused,
+    }
 
 
 def _run(told: Told) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from pollux.emulator.model import LABEL, Ask, Result
 
 _VALUE_KEYS = ("result", "output", "return_value", "content", "text", "value")
 _SHOWN = 4_000
+_MISSING = re.compile(r"^- (\w+): (.+ Then ask again\.)$", re.MULTILINE)
+_WANTED = (("mail", r"mail"), ("calendar", r"calendar|event|invite|meeting|appointment"))
 _SAY = re.compile(r"(?:please )?(?:say|repeat|echo)\b(?: exactly| after me)?:?\s+(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -35,6 +37,8 @@ def from_results(rounds: tuple[tuple[Result, ...], ...]) -> str:
 def about_itself(ask: Ask) -> str:
     """Who it is and what it can do with what was declared."""
     asked = ask.prompt.strip()
+    if missing := _unconnected(ask):
+        return missing
     lines = [f"I am a {LABEL}: I turn a prompt into calls of the tools I am given, and answer from their results."]
     if ask.attachments:
         shown = ", ".join(f"{one.mime} ({one.size} bytes)" for one in ask.attachments)
@@ -45,6 +49,16 @@ def about_itself(ask: Ask) -> str:
         lines.append("So far you said: " + " / ".join(_short(text, 80) for text in ask.earlier))
     lines.append(_offer(ask))
     return " ".join(lines)
+
+
+def _unconnected(ask: Ask) -> str:
+    """What the instructions say of a tool that the user asks for and that an account is missing for."""
+    return "\n".join(
+        said
+        for name, said in _MISSING.findall(ask.system)
+        for part, wanted in _WANTED
+        if part in name and re.search(wanted, ask.prompt, re.IGNORECASE)
+    )
 
 
 def undeclared(name: str) -> str:

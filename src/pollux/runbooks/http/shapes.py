@@ -216,7 +216,10 @@ class BlockProgress(Camel, kw_only=True, frozen=True):
 
 
 class RunbookQuestion(Camel, kw_only=True, frozen=True):
-    """What a person has to answer: exactly the arguments that would run. `blockId` is the block of this document."""
+    """What a person has to answer: exactly the arguments that would run. `blockId` is the block of this document.
+
+    Where it is `truncated`, texts end with … or are left out: `GET /api/agent/approvals/{id}` has the question whole.
+    """
 
     id: str
     run_id: str
@@ -231,6 +234,7 @@ class RunbookQuestion(Camel, kw_only=True, frozen=True):
     subjects: list[str]
     scopes: list[Scope]
     """For how long it may be allowed from now on. `remember` needs `tool` or `session` among them."""
+    truncated: bool = False
 
 
 class RunbookRunView(Camel, kw_only=True, frozen=True):

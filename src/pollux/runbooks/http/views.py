@@ -15,6 +15,7 @@ from pollux.runbooks.http.shapes import AgentProgress, BlockProgress, RunbookQue
 from pollux.runbooks.progress import Progress
 from pollux.runbooks.shelf import digest_of
 from pollux.runbooks.told import answered_by
+from pollux.wire.brief import brief_of
 
 MOST_GOES = 100
 """How many goes at one document are looked at, for what the earlier ones have done."""
@@ -102,6 +103,8 @@ def _question(run: Run, action: Action, block_id: str) -> RunbookQuestion:
     approval = action.approval
     assert approval is not None
     asker = run.action(action.asker) if action.asker else None
+    preview = approval.preview or action.preview
+    brief = brief_of(preview=preview, subjects=sorted(action.subjects), args=action.args)
     return RunbookQuestion(
         id=approval.id,
         run_id=run.id,
@@ -109,10 +112,11 @@ def _question(run: Run, action: Action, block_id: str) -> RunbookQuestion:
         by_agent=bool(action.asker) or run.profile != rules.PROFILE,
         tool=action.tool,
         reason=approval.reason,
-        preview=approval.preview or action.preview,
-        args=action.args,
+        preview=brief.preview,
+        args=brief.args,
         args_hash=action.args_hash,
         expires_at=moment(answered_by(run, action)),
-        subjects=sorted(action.subjects),
+        subjects=list(brief.subjects),
         scopes=list(approval.scopes),
+        truncated=brief.is_truncated,
     )

@@ -24,6 +24,7 @@ const asked = (more: Partial<PendingView> = {}): PendingView => ({
     threadId: "thr_1",
     prompt: "",
     createdAt: "2026-11-16T06:00:00.000Z",
+    truncated: false,
   },
   ...more,
 });

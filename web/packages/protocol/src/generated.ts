@@ -207,6 +207,7 @@ export interface Protocol {
   ModelUsage?: ModelUsage;
   NoticeView?: NoticeView;
   OutcomeView?: OutcomeView;
+  PendingAnswer?: PendingAnswer;
   PendingCall?: PendingCall;
   PendingPage?: PendingPage;
   PendingTool?: PendingTool;
@@ -328,6 +329,7 @@ export interface RunView {
   endedAt: string | null;
   errorCode: string | null;
   connectUrl: string | null;
+  refused: string;
 }
 /**
  * What was taken on, and what became of it.
@@ -1315,7 +1317,7 @@ export interface AuditPage {
   next: string | null;
 }
 /**
- * One entry of the audit, with the nine fields of each action.
+ * One entry of the audit, with the nine fields of each action. Times have all of their digits.
  */
 export interface AuditView {
   seq: number;
@@ -1635,13 +1637,15 @@ export interface ResultView {
   result: unknown;
   isError: boolean;
 }
-export interface PendingPage {
+/**
+ * One question, whole.
+ */
+export interface PendingAnswer {
   ok: true;
-  items: PendingView[];
-  next: string | null;
+  approval: PendingView;
 }
 /**
- * A question in the list of those that wait.
+ * A question that waits, with where it comes from.
  */
 export interface PendingView {
   id: string;
@@ -1661,6 +1665,12 @@ export interface PendingView {
   threadId: string;
   prompt: string;
   createdAt: string;
+  truncated: boolean;
+}
+export interface PendingPage {
+  ok: true;
+  items: PendingView[];
+  next: string | null;
 }
 /**
  * Another title.
@@ -1754,6 +1764,7 @@ export interface RunRowView {
   cost: number | null;
   errorCode: string | null;
   parentRunId: string | null;
+  refused: string;
 }
 /**
  * A document of the folder. One that cannot be read has an `error`.
@@ -1785,6 +1796,8 @@ export interface RunbookPage {
 }
 /**
  * What a person has to answer: exactly the arguments that would run. `blockId` is the block of this document.
+ *
+ *     Where it is `truncated`, texts end with … or are left out: `GET /api/agent/approvals/{id}` has the question whole.
  */
 export interface RunbookQuestion {
   id: string;
@@ -1801,6 +1814,7 @@ export interface RunbookQuestion {
   expiresAt: string;
   subjects: string[];
   scopes: ("always" | "document" | "session" | "tool")[];
+  truncated: boolean;
 }
 /**
  * A run in a list. `path` is the document's, as the list of documents tells it.

@@ -20,10 +20,18 @@ const WORDS: Readonly<Record<string, string>> = {
   outcome_unknown: "outcome unknown",
 };
 
-export function Badge({ state, title }: { state: string; title?: string }): VNode {
+interface Props {
+  readonly state: string;
+  readonly title?: string;
+  /** What was not done of something that completed, in words: it is no plain success. */
+  readonly refused?: string;
+}
+
+export function Badge({ state, title, refused = "" }: Props): VNode {
+  const word = WORDS[state] ?? state.replaceAll("_", " ");
   return (
-    <span class={`badge ${TONES[state] ?? "busy"}`} title={title}>
-      {WORDS[state] ?? state.replaceAll("_", " ")}
+    <span class={`badge ${refused ? "warn" : (TONES[state] ?? "busy")}`} title={title}>
+      {refused ? `${word}, ${refused}` : word}
     </span>
   );
 }

@@ -16,7 +16,7 @@ type Fates = ReadonlyMap<string, Fate>;
 
 const fates = signalled<Fates>(new Map());
 /** What a question asks about now, where that is not what it asked about when it was read. */
-const changed = signalled<ReadonlyMap<string, ApprovalView>>(new Map());
+export const changed = signalled<ReadonlyMap<string, ApprovalView>>(new Map());
 
 export function useFates(): Fates {
   return useSignal(fates);
@@ -48,6 +48,7 @@ export function latestOf(
 /** Answer it: exactly as it was shown, or not at all. Settles when the answer is taken, or could not be. */
 export async function answer(question: Question, decision: Decision, feedback = ""): Promise<Fate> {
   if (!isOpen(fateOf(question.id))) return fateOf(question.id) as Fate;
+  if (question.truncated && decision !== "reject") throw new Error("only its beginning was shown");
   put(question.id, { step: "sending", decision });
   const { id: approvalId, argsHash } = question;
   try {
@@ -167,6 +168,7 @@ function put(id: string, fate: Fate): void {
   fates.set(new Map([...kept, [id, fate]]));
 }
 
-function note(id: string, now: ApprovalView): void {
+/** Keep what the server has told us of a question since. */
+export function note(id: string, now: ApprovalView): void {
   changed.set(new Map([...changed.get()].slice(-MOST_KEPT)).set(id, now));
 }

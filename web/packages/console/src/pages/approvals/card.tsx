@@ -8,7 +8,7 @@ import { present } from "../../clock";
 import { useRegularly } from "../../loading";
 import { Arguments, Pre } from "../../parts/arguments";
 import { say } from "../../parts/said";
-import { answer, lookUp, useFates, useLatest } from "./answers";
+import { answer, lookUp, useFates } from "./answers";
 import { Countdown } from "./countdown";
 import { EditForm } from "./edit";
 import { type Decision, type Fate, isOpen, told } from "./fate";
@@ -18,6 +18,7 @@ import { Outcome } from "./outcome";
 import { agentOf, listed, type Question, timeLeft, titleOf, wholePreview } from "./question";
 import { RejectForm } from "./reject";
 import { Source } from "./source";
+import { Partial, useWholes } from "./whole";
 
 /** What a person is about to do with a card: choose, change the arguments, or say no. */
 export type Mode = "choices" | "edit" | "reject";
@@ -47,20 +48,21 @@ export function QuestionCard({
   at = "",
   ...held
 }: Props): VNode {
-  const question = useLatest(asked);
+  const wholes = useWholes([asked]);
+  const question = wholes.questions[0] as Question;
   const fate = useFates().get(question.id);
   const [ownMode, setOwnMode] = useState<Mode>("choices");
   const { mode = ownMode, onMode: setMode = setOwnMode } = held;
   const [isTooSoon, setIsTooSoon] = useState(false);
-  const arming = useArming(`${question.id} ${question.argsHash} ${at}`);
+  const arming = useArming(`${question.id} ${question.argsHash} ${at} ${wholes.areWhole}`);
   const card = useRef<HTMLDivElement>(null);
   const isAsked = isOpen(fate);
-  const canEdit = agentOf(question) === null;
+  const canEdit = agentOf(question) === null && wholes.areWhole;
   useLookUp(question, isAsked);
   useEffect(() => setIsTooSoon(false), [question.id, arming.isArmed]);
 
   const isHalf = useAnswerKeys({
-    isOn: hasKeys && isAsked && mode === "choices",
+    isOn: hasKeys && isAsked && mode === "choices" && wholes.areWhole,
     isElsewhere: () => isAtAnother(card.current),
     arming,
     onApprove: () => void choose("approve_once"),
@@ -129,13 +131,17 @@ export function QuestionCard({
       )}
       {isAsked && mode === "choices" && (
         <div class="choices">
-          <ApproveButton
-            {...{ arming, isPrimary: true, onTooSoon: () => setIsTooSoon(true) }}
-            onMeant={() => void choose("approve_once")}
-          >
-            Approve once
-          </ApproveButton>
-          {question.scopes.some((scope) => scope === "document" || scope === "always") && (
+          {wholes.areWhole ? (
+            <ApproveButton
+              {...{ arming, isPrimary: true, onTooSoon: () => setIsTooSoon(true) }}
+              onMeant={() => void choose("approve_once")}
+            >
+              Approve once
+            </ApproveButton>
+          ) : (
+            <Partial of={wholes} />
+          )}
+          {wholes.areWhole && question.scopes.some((scope) => scope === "document" || scope === "always") && (
             <ApproveButton
               {...{ arming, onTooSoon: () => setIsTooSoon(true) }}
               onMeant={() => void choose("approve_and_always_allow_recipient")}

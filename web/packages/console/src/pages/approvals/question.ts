@@ -5,7 +5,7 @@ import { visible } from "@pollux/widget";
 
 /** The inbox knows where it comes from; a conversation, which has it from a run, knows that by itself. */
 export type Question = ApprovalView & Partial<Pick<PendingView, Where>>;
-type Where = "runId" | "actionId" | "threadId" | "prompt" | "createdAt";
+type Where = "runId" | "actionId" | "threadId" | "prompt" | "createdAt" | "truncated";
 
 /** The tools through which foreign agents ask. They go on as if what they named was judged: no other arguments. */
 const FOREIGN: ReadonlySet<string> = new Set([

@@ -12,6 +12,7 @@ import { type Decision, type Fate, told } from "./fate";
 import { ApproveButton, useArming } from "./meant";
 import { listed, type Question, titleOf } from "./question";
 import { RejectForm } from "./reject";
+import { Partial, useWholes } from "./whole";
 
 /** How often an answer is tried that came too soon after others, and how long after. */
 const MOST_TRIES = 60;
@@ -24,8 +25,10 @@ interface Props {
   readonly onDone: () => void;
 }
 
-export function ApproveSeveral({ questions, onClose, onDone }: Props): VNode {
-  const arming = useArming("several");
+export function ApproveSeveral({ questions: asked, onClose, onDone }: Props): VNode {
+  const wholes = useWholes(asked);
+  const { questions } = wholes;
+  const arming = useArming(`several ${wholes.areWhole}`);
   const [isTooSoon, setIsTooSoon] = useState(false);
   const approve = () => {
     onDone();
@@ -36,12 +39,16 @@ export function ApproveSeveral({ questions, onClose, onDone }: Props): VNode {
       <p>Each of these is done once you approve. Nothing else is.</p>
       <Those questions={questions} />
       <div class="row">
-        <ApproveButton
-          {...{ arming, isPrimary: true, onMeant: approve }}
-          onTooSoon={() => setIsTooSoon(true)}
-        >
-          Approve {counted(questions)}
-        </ApproveButton>
+        {wholes.areWhole ? (
+          <ApproveButton
+            {...{ arming, isPrimary: true, onMeant: approve }}
+            onTooSoon={() => setIsTooSoon(true)}
+          >
+            Approve {counted(questions)}
+          </ApproveButton>
+        ) : (
+          <Partial of={wholes} />
+        )}
         <button type="button" onClick={onClose}>
           Do not answer yet
         </button>

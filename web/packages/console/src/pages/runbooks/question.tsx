@@ -1,17 +1,18 @@
 /** A question of a run, for a person to answer: exactly what would be done, by whom, and until when. */
 
-import type { RunbookQuestion } from "@pollux/protocol";
+import type { PendingAnswer, RunbookQuestion } from "@pollux/protocol";
 import { remaining, visible } from "@pollux/widget";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { door } from "../../door";
 import { readInbox } from "../../inbox";
-import { useDeed } from "../../loading";
+import { useDeed, useLoaded } from "../../loading";
 import { Arguments } from "../../parts/arguments";
 import { useNow } from "../../parts/moment";
 import { Problem } from "../../parts/notice";
 import { say } from "../../parts/said";
 import { ApproveButton, useArming } from "../approvals/meant";
+import { Partial } from "../approvals/whole";
 import { Diff, isDiff } from "./diff";
 
 /** For how long: whatever the arguments, or for what the question names. */
@@ -30,11 +31,15 @@ interface Props {
   readonly onAnswered: (isDone: boolean) => void;
 }
 
-export function Question({ question, runId, asker, at, onAnswered }: Props): VNode {
+export function Question({ question: asked, runId, asker, at, onAnswered }: Props): VNode {
+  const rest = useLoaded<PendingAnswer>(
+    asked.truncated ? `/api/agent/approvals/${encodeURIComponent(asked.id)}` : null,
+  );
+  const question = withRest(asked, rest.value);
   const { id, args, byAgent, preview, reason } = question;
   const [remembered, setRemembered] = useState<Remembered | null>(null);
   const deed = useDeed();
-  const arming = useArming(`${id} ${question.argsHash} ${at}`);
+  const arming = useArming(`${id} ${question.argsHash} ${at} ${question.truncated}`);
   const [isTooSoon, setIsTooSoon] = useState(false);
   useEffect(() => {
     if (arming.isArmed) setIsTooSoon(false);
@@ -74,12 +79,16 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
         ))}
       <Problem of={deed.problem} />
       <div class="row answers">
-        <ApproveButton
-          {...{ arming, isPrimary: true, onTooSoon: () => setIsTooSoon(true) }}
-          onMeant={() => deed.isBusy || void answer(true)}
-        >
-          {question.tool === "runbook_pause" ? "Go on" : "Allow"}
-        </ApproveButton>
+        {question.truncated ? (
+          <Partial of={rest} />
+        ) : (
+          <ApproveButton
+            {...{ arming, isPrimary: true, onTooSoon: () => setIsTooSoon(true) }}
+            onMeant={() => deed.isBusy || void answer(true)}
+          >
+            {question.tool === "runbook_pause" ? "Go on" : "Allow"}
+          </ApproveButton>
+        )}
         <Press isBusy={deed.isBusy} onPress={() => void answer(false)}>
           Deny
         </Press>
@@ -89,6 +98,14 @@ export function Question({ question, runId, asker, at, onAnswered }: Props): VNo
       </div>
     </div>
   );
+}
+
+/** A large question has only its beginning in the run. What is asked about is what was hashed, here and there. */
+function withRest(asked: RunbookQuestion, answer: PendingAnswer | null): RunbookQuestion {
+  const whole = answer?.approval;
+  if (!asked.truncated || whole?.argsHash !== asked.argsHash) return asked;
+  const { preview, args, subjects } = whole;
+  return { ...asked, preview, args, subjects, truncated: false };
 }
 
 /** The change that it would make, and everything else that it was given; or only that. */

@@ -92,7 +92,7 @@ function Row({ run }: { run: RunRowView }): VNode {
         {run.parentRunId && <small class="faint"> in another run</small>}
       </th>
       <td>
-        <Badge state={run.state} />
+        <Badge state={run.state} refused={run.refused} />
         {run.errorCode && run.state === "failed" && (
           <small class="faint"> {run.errorCode.replaceAll("_", " ")}</small>
         )}

@@ -87,7 +87,7 @@ function Head({ id, run, story, journal, now }: HeadProps): VNode {
   return (
     <>
       <div class="row ends">
-        <h1 class="row">Run {run && <Badge state={run.state} />}</h1>
+        <h1 class="row">Run {run && <Badge state={run.state} refused={run.refused} />}</h1>
         <div class="row">
           <CopyButton text={id} what="the run’s id">
             Copy the id

@@ -11,7 +11,7 @@ const PROMPTS: readonly (readonly [title: string, prompt: string])[] = [
   ["Ask what it can do", "What can you do?"],
   ["Send a mail, which asks you first", "Send an email to bob@example.com saying the report is ready"],
   [
-    "Two mails, to approve one by one",
+    "Write to two people, and check the recipients first",
     "Send an email to ada@example.com and to carl@example.com saying lunch is at noon",
   ],
 ];
