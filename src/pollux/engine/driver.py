@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
+from functools import reduce
 from typing import Any, TypeVar, assert_never
 
 from pollux.core.effects import Authorize, CallModel, Compress, Effect, Key, Reconcile, RunTool
@@ -412,18 +413,14 @@ class Crew:
 
         async def claimed(run: Run) -> Iterable[Event]:
             events = list(await facts(run))
-            after = run
-            for event in events:
-                after = step(after, event)
+            after = reduce(step, events, run)
             if not _needs_driver(after) or not self._drives(run, is_alone) or await self._is_held(feed, run, is_alone):
                 return events
             if feed.turns is None:
                 # Before the claim: whoever cannot read what was said before takes nothing on.
                 feed.turns = await perform.load_turns(run, self._ledger.store)
-            return [
-                RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now()),
-                *events,
-            ]
+            claim = RunClaimed(epoch=run.epoch + 1, driver=self._means.gate.name, at=self._means.gate.clock.now())
+            return [claim, *events]
 
         return claimed
 
@@ -437,9 +434,8 @@ class Crew:
         if not _needs_driver(run):
             # A driver leaves when nothing is owed. Its name is still good for what comes, if it is ours.
             return run.driver == self._means.gate.name
-        if run.driver == self._means.gate.name:
-            return feed.driving
-        return run.epoch > 0 and await self._ledger.store.is_alive(run.driver)
+        is_ours = run.driver == self._means.gate.name
+        return feed.driving if is_ours else run.epoch > 0 and await self._ledger.store.is_alive(run.driver)
 
     def _spawn(self, feed: Feed) -> None:
         driver = Driver(self._means, feed, self._effects, self._left)

@@ -6,6 +6,7 @@ tool's result must find its place behind whatever came first.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import reduce
 from typing import TypeVar
 
 from pollux.core import machine
@@ -93,8 +94,7 @@ class Ledger:
 
     def is_driven(self, run_id: RunId) -> bool:
         """Whether a driver is at it here."""
-        feed = self._feeds.get(run_id)
-        return feed is not None and feed.driving
+        return run_id in self._feeds and self._feeds[run_id].driving
 
     def is_watched(self, feed: Feed) -> bool:
         """Whether somebody wants to see its text as it arrives, here or in another process."""
@@ -207,8 +207,7 @@ class Ledger:
                 if not patient:
                     raise
                 feed.trouble = problem
-                await pause(tries, problem)
-                tries += 1
+                tries = await pause(tries, problem)
         raise Draining("this process has stopped; the fact can only be told to another")
 
     async def follow_others(self) -> None:
@@ -254,9 +253,7 @@ class Ledger:
 
     async def _refresh(self, feed: Feed) -> None:
         records = await self.store.journal(feed.run.id, feed.run.version)
-        run = feed.run
-        for record in records:
-            run = step(run, record.event)
+        run = reduce(step, (record.event for record in records), feed.run)
         # The thread has moved too. It is read when somebody here writes.
         feed.advance(run, [record.event for record in records], None)
 
@@ -273,9 +270,8 @@ class Ledger:
             return Turns(run.messages)
         if known is None or known[0] != run.head or run.compressed is not None:
             return None
-        turns = known[1]
-        turns.extend(run.messages)
-        return turns
+        known[1].extend(run.messages)
+        return known[1]
 
 
 def _weight(run: Run, turns: Turns) -> int:
@@ -303,14 +299,14 @@ async def patiently(work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except StoreError as problem:
-            await pause(tries, problem)
-            tries += 1
+            tries = await pause(tries, problem)
 
 
-async def pause(tries: int, problem: StoreError) -> None:
-    """Give a store in trouble some time."""
+async def pause(tries: int, problem: StoreError) -> int:
+    """Give a store in trouble some time. How often it was given some."""
     logger.warning("the store is in trouble; trying again", exc_info=problem)
     await asyncio.sleep(DELAYS[min(tries, len(DELAYS) - 1)])
+    return tries + 1
 
 
 # What is written together with the events.
