@@ -34,6 +34,15 @@ def test_a_file_is_accepted_after_its_parts_were_shown_and_until_it_changes(mach
     assert "profiles.brief" in machine.run("trust").stdout
 
 
+def test_what_a_part_allows_is_shown_and_not_only_the_name_that_the_file_gives_it(machine: Machine):
+    (machine.cwd / "pollux.toml").write_text(
+        '[[rules]]\nname = "harmless"\ndecision = "allow"\ntool = "*"\n# \u202e x\n'
+    )
+    said = machine.run("trust").stdout
+    assert '  | decision = "allow"\n  | tool = "*"\n  | # \\u202e x\n' in said
+    assert said.index("  | ") < said.index("rule 'harmless'"), "what is asked about stands last"
+
+
 def test_where_there_is_no_file_it_is_a_usage_error(tmp_path: Path):
     machine = Machine(tmp_path)
     for words in ((".",), ("nowhere",)):

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from pollux.cli.parser import Parser
@@ -28,12 +29,14 @@ def main(argv: list[str]) -> int:
     if not folder.is_dir():
         raise ConfigError(f"expected a folder that exists, found {arguments.folder!r}", code="usage")
     settings = read_settings(os.environ, cwd=folder.absolute(), flags=vars(arguments))
-    project = load_project(settings)
-    if project.path is None or project.digest is None:
+    project, file = load_project(settings), settings.project_file
+    if project.path is None or project.digest is None or file is None:
         raise ConfigError(f"there is no pollux.toml in {folder.absolute()} or above it", code="usage")
     if project.is_accepted:
         print(f"{project.path} is accepted already")
         return 0
+    # A part is known by a name that the file gives it. What it allows stands in the text.
+    print(f"{project.path}:\n" + indent(shown(file.content.decode("utf-8", "replace")), "  | ", lambda line: True))
     parts = parts_left_out(project)
     print(f"{project.path} adds these parts:" if parts else f"{project.path} adds nothing that needs to be accepted")
     print("".join(f"  {shown(part, lines=False)}\n" for part in parts), end="", flush=True)
