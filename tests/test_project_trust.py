@@ -230,7 +230,7 @@ def test_accepting_needs_a_file_and_a_place_to_remember_it(workspace: Path, home
         ("[[rules]]\ndecision = 'deny'\nsubjects = [1]", "must hold texts only"),
         ("[[rules]]\ndecision = 'deny'\npriority = true", "priority of rule 1 in {path} must be a whole number"),
         ("[[rules]]\ndecision = 'deny'\ngrantable = 1", "grantable of rule 1 in {path} must be true or false"),
-        ("[limits]\ncalls = 1", "holds 'calls', which means nothing there. Known: approval_seconds"),
+        ("[limits]\ncalls = 1", "holds 'calls', which means nothing there. Known: answer_bytes"),
         ("[limits]\nseconds = nan", "seconds of [limits] in {path} must be a number above 0"),
         ("[limits]\nseconds = 0", "must be a number above 0"),
         ("[limits]\nseconds = 'x'", "must be a number above 0"),

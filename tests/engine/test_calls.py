@@ -280,7 +280,7 @@ async def test_a_child_has_no_more_time_than_its_parent(lab: Lab):
 async def test_a_child_does_not_begin_when_its_parent_is_to_end(lab: Lab):
     engine = await lab.engine(reply("Over."))
     run = await answer(engine)
-    with pytest.raises(Misfit, match="a parent that goes on"):
+    with pytest.raises(Misfit, match="an open parent run"):
         await ask(engine, parent=Parent(run.id, run.id, run.id))  # pyright: ignore[reportArgumentType]
 
 

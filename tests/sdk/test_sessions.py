@@ -116,7 +116,7 @@ async def test_a_session_at_work_is_not_deleted(bench: Bench):
 
     async with bench.agent(SEND, tools=[send], on_approval="defer") as agent:
         await agent.send("Mail Bob")
-        with pytest.raises(Misfit, match="open run"):
+        with pytest.raises(Misfit, match="is open"):
             await agent.delete_session()
 
 

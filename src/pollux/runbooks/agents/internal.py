@@ -171,7 +171,7 @@ def internal_agent(host: Host, model: str, outfits: Outfits = NO_OUTFITS) -> Too
                     origin=parent.origin,
                     model=named if is_own else without_key(named),
                     interactive=parent.interactive,
-                    limits=replace(limits, seconds=timeout),
+                    limits=limits,
                     live=True,
                     parent=Parent(context.run_id, context.action_id, root),
                     run_id=host.engine.queries.child_of(context.action_id),
