@@ -17,6 +17,7 @@ from tests.web.bundles import needs_web
 from tests.web.shared_browser import in_browser
 
 from pollux.emulator.workspace import run_workspace
+from pollux.stores.schema import ELEVENTH
 
 pytestmark = [needs_chromium, needs_web, pytest.mark.slow, in_browser]
 
@@ -162,6 +163,9 @@ async def test_what_was_used_is_drawn_and_told_day_by_day(place: Lab):
     old = await place.ada.run("add 2 and 3")
     with _store(place) as db:
         db.execute("UPDATE runs SET created_at = created_at - 3 * 86400 WHERE run_id = ?", (old["runId"],))
+        # No run is ever begun on another day: the sums are made again, as at an upgrade.
+        db.execute("DELETE FROM usage")
+        db.execute(ELEVENTH[1])
     read = (await place.ada.get("/api/agent/usage?days=7")).body
     sums = [sum(model["total"] for model in day["models"]) for day in read["days"]]
     assert sums[3] == old["usage"]["total"] and sums[4] == 0
