@@ -15,9 +15,10 @@ from tests.tools.shell.boxes import require_bubblewrap
 from tests.waiting import HANG_SECONDS, block_until, until
 
 from pollux.control import HIDDEN_HERE, KEPT_HERE
+from pollux.tools.shell import watching
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.process import ShellResult
-from pollux.tools.shell.watching import _watch, first_replacement, unwatched
+from pollux.tools.shell.watching import first_replacement, unwatched
 
 pytestmark = pytest.mark.slow
 
@@ -241,15 +242,17 @@ async def test_a_folder_that_is_replaced_while_watching_begins_stops_a_command(
     (folder / "deep/er").mkdir(parents=True)
     (folder / "deep/er/.env").write_text("mine")
 
+    watched = watching._watch  # pyright: ignore[reportPrivateUsage]
+
     def watch_slowly(file: int, place: str) -> int | None:
-        watch = _watch(file, place)
+        watch = watched(file, place)
         if place in (f"{folder}/deep", f"{folder}/deep/er") and not (folder / "old").exists():
             (folder / "deep/er").rename(folder / "old")
             (folder / "deep/er").mkdir()
             (folder / "deep/er/.env").write_text("mine, too")
         return watch
 
-    monkeypatch.setattr("pollux.tools.shell.watching._watch", watch_slowly)
+    monkeypatch.setattr(watching, "_watch", watch_slowly)
     with first_replacement(str(folder), [str(folder / "deep/er/.env")]) as new:
         assert await asyncio.wait_for(new, HANG_SECONDS) == str(folder / "deep/er")
 

@@ -129,7 +129,7 @@ async def test_a_link_to_the_program_of_a_configured_agent_is_replaced_by_no_too
     config.write_text('[runbooks.agents]\none = {command = "env/bin/python"}')
     settings = read_settings({**os.environ, "POLLUX_CONFIG": str(config)}, cwd=bench.cwd)
     control = control_of(settings, bench.cwd)
-    with pytest.raises(PolicyError, match="decides what may run here|kept from tools"):
+    with pytest.raises(PolicyError, match=r"decides what may run here|kept from tools"):
         control.root_at(bench.cwd).write("env/bin/python", b"evil")
     await require_bubblewrap()
     said = await control.runner_at(bench.cwd, "required").run(
