@@ -117,8 +117,10 @@ def _programs(rights: Rights, root: Path) -> Iterator[Path]:
         for word in (agent["command"], *agent.get("args", [])):
             if "\0" in word:
                 continue
-            place = root / word.rpartition("=")[2]
-            if os.path.realpath(place).startswith(f"{root}/") and ("/" in word or place.is_file()):
+            place = Path(os.path.abspath(root / word.rpartition("=")[2]))
+            # A link in the folder counts wherever it leads: another one in its place starts something else.
+            is_here = any(path.startswith(f"{root}/") for path in (str(place), os.path.realpath(place)))
+            if is_here and ("/" in word or place.is_file()):
                 yield place
 
 

@@ -160,6 +160,30 @@ async def test_one_who_says_no_more_and_then_leaves_is_noticed(tmp_path: Path, m
         step.let_go.set()
 
 
+async def test_a_stream_that_is_cut_is_no_end_for_one_who_says_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Some clients take a zero without a line's end, and then the end of the connection, for the last chunk."""
+    monkeypatch.setattr(protocol, "PROBE_SECONDS", 0.01)
+    step, connections = Held(chunks(["Hello."])), list[asyncio.Transport]()
+    made = protocol.Bounded.connection_made
+
+    def make(bounded: protocol.Bounded, transport: asyncio.Transport) -> None:
+        connections.append(transport)
+        made(bounded, transport)
+
+    monkeypatch.setattr(protocol.Bounded, "connection_made", make)
+    async with site(tmp_path, scripted(step)) as here:
+        reader, writer = await asking_for_a_stream(here)
+        await asyncio.wait_for(reader.readuntil(b"}\n\r\n"), HANG_SECONDS)
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.readexactly(1), HANG_SECONDS) == b"0"
+        # As uvicorn does where an answer fails in the middle.
+        connections[-1].close()
+        with pytest.raises(ConnectionResetError):
+            await asyncio.wait_for(reader.read(), HANG_SECONDS)
+        writer.close()
+        step.let_go.set()
+
+
 class Looked:
     """Counts how often the server looks whether a caller still listens."""
 

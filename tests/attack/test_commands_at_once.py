@@ -15,9 +15,10 @@ from tests.tools.shell.boxes import require_bubblewrap
 from tests.waiting import HANG_SECONDS, block_until, until
 
 from pollux.control import HIDDEN_HERE, KEPT_HERE
+from pollux.tools.shell import watching
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.process import ShellResult
-from pollux.tools.shell.watching import unwatched
+from pollux.tools.shell.watching import first_replacement, unwatched
 
 pytestmark = pytest.mark.slow
 
@@ -232,6 +233,28 @@ async def test_more_changes_than_the_system_counts_stop_a_command_too(folder: Pa
         (folder / "one").rename(folder / "other")
     stopped = await asyncio.wait_for(running, HANG_SECONDS)
     assert "was replaced while the command was at work" in stopped.reason
+
+
+async def test_a_folder_that_is_replaced_while_watching_begins_stops_a_command(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Between the watch of a folder and that of the one around it, another folder came to lie in its place."""
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / "deep/er/.env").write_text("mine")
+
+    watched = watching._watch  # pyright: ignore[reportPrivateUsage]
+
+    def watch_slowly(file: int, place: str) -> int | None:
+        watch = watched(file, place)
+        if place in (f"{folder}/deep", f"{folder}/deep/er") and not (folder / "old").exists():
+            (folder / "deep/er").rename(folder / "old")
+            (folder / "deep/er").mkdir()
+            (folder / "deep/er/.env").write_text("mine, too")
+        return watch
+
+    monkeypatch.setattr(watching, "_watch", watch_slowly)
+    with first_replacement(str(folder), [str(folder / "deep/er/.env")]) as new:
+        assert await asyncio.wait_for(new, HANG_SECONDS) == str(folder / "deep/er")
 
 
 async def test_where_nothing_can_be_watched_nothing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch):

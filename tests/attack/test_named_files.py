@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.sdk.conftest import Bench
 from tests.tools.shell.boxes import require_bubblewrap
+from tests.waiting import HANG_SECONDS
 
 from pollux import files, shell
 from pollux.cli.answer import CliAgent
@@ -117,6 +118,24 @@ async def test_the_program_of_a_configured_agent_is_written_by_no_tool(name: str
     await control.runner_at(bench.cwd, "required").run(f"mkdir -p missing; echo evil > {name}; touch reached")
     assert (bench.cwd / "reached").exists()
     assert not (bench.cwd / name).is_file() or (bench.cwd / name).read_text() == "mine"
+
+
+async def test_a_link_to_the_program_of_a_configured_agent_is_replaced_by_no_tool(bench: Bench):
+    """As in an environment of Python, whose interpreter is elsewhere."""
+    link = bench.cwd / "env/bin/python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/bin/true")
+    config = bench.cwd.parent / "person.toml"
+    config.write_text('[runbooks.agents]\none = {command = "env/bin/python"}')
+    settings = read_settings({**os.environ, "POLLUX_CONFIG": str(config)}, cwd=bench.cwd)
+    control = control_of(settings, bench.cwd)
+    with pytest.raises(PolicyError, match=r"decides what may run here|kept from tools"):
+        control.root_at(bench.cwd).write("env/bin/python", b"evil")
+    await require_bubblewrap()
+    said = await control.runner_at(bench.cwd, "required").run(
+        "ln -sf evil env/bin/python; while :; do :; done", timeout=HANG_SECONDS
+    )
+    assert said.reason == "stopped: env/bin/python was replaced while the command was at work"
 
 
 HOOKED = {

@@ -47,6 +47,8 @@ STATE: dict[str, Any] = {
         ("fill", {"ref": "e1", "value": "hunter2"}, "Fill in “Password”: hunter2"),
         ("fill", {"ref": "e1", "value": "a", "event": "b"}, 'Fill in “Password”: {"event":"b","value":"a"}'),
         ("wave", {"ref": "e4"}, "wave: “Pay now”"),
+        # The name of one control must not stand before a press of another.
+        ("click", {"name": "e2", "ref": "e4"}, 'click {"name":"e2","ref":"e4"}'),
     ],
 )
 async def test_it_asks_in_the_words_that_stand_on_the_page(

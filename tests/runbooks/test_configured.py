@@ -1,12 +1,13 @@
 """What the person's own configuration gives our agents in runbooks: tools for all of them, and profiles by name."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.runbooks.lab import ADA, RunbookLab, agent, document, ended, id_of, waiting
 
-from pollux.core.errors import ValidationError
+from pollux.core.errors import Misfit, ValidationError
 from pollux.core.policy import Rule
 from pollux.core.profile import Limits, Profile
 from pollux.core.run import Run
@@ -185,3 +186,22 @@ async def test_the_question_about_a_block_shows_the_profile_and_its_tools(tmp_pa
     [tool] = [each for each in plain.tools if each.spec.name == "runbook_agent"]
     args = tool.prepare({"name": "us", "model": "m", "prompt": "Go."})
     assert "tools of your configuration: other" in tool.preview(args)
+
+
+async def test_an_agent_that_was_asked_about_with_other_tools_is_asked_about_again(tmp_path: Path):
+    """The configuration changed between the question and its answer, and with it what the person was shown."""
+    lab, saved = RunbookLab(tmp_path), list[str]()
+    block = agent("us", "Go.", source={"type": "internal", "profile": "notes"}, capabilities={"readFiles": True})
+    narrow = replace(NOTES, tools=("read_file",))
+    engine, runbooks = await engine_of(lab, Outfits(profiles={"notes": narrow}))
+    run = await lab.start(runbooks, document(block), trusted=False)
+    asked = (await waiting(engine, run.id)).approvals[0]
+    await lab.close()
+    engine, _ = await engine_of(
+        lab, Outfits(profiles={"notes": NOTES}), save("b"), reply("Done."), tools=(noted(saved),)
+    )
+    with pytest.raises(Misfit, match="the tool has changed since you were asked"):
+        await engine.resolve(asked.id, "approved", by=ADA, args_hash=asked.args_hash)
+    again = (await waiting(engine, run.id)).approvals[0]
+    assert again.id != asked.id and "tools of your configuration: save_note\n" in again.preview
+    await lab.close()

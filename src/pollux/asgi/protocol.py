@@ -5,6 +5,7 @@ else; an answer can hang up; a body that nothing waits for has an end too; and w
 
 import asyncio
 import socket
+import struct
 from typing import Any, cast
 
 import httptools
@@ -97,6 +98,8 @@ class Bounded(HttpToolsProtocol):
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        if self._looks:
+            _set_reset(self.transport.get_extra_info("socket"), on_close=False)
         super().on_response_complete()
         if self._in_body and self._body_due is None:
             # It was answered before its body was read, as one without a credential is.
@@ -180,6 +183,9 @@ class Bounded(HttpToolsProtocol):
                 self.transport.write(PROBE)
         elif self.cycle.chunked_encoding and not self.cycle.response_complete and self._looks in ZEROS:
             self.transport.write(ZERO)
+            # Some clients take this, with the end of the connection behind it, for the end of the answer. Until that
+            # is all said, closing the connection resets it: also where this process is killed.
+            _set_reset(own, on_close=True)
         asyncio.get_running_loop().call_later(PROBE_SECONDS, self._probe)
 
     def _give_up(self) -> None:
@@ -199,3 +205,7 @@ class Bounded(HttpToolsProtocol):
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self.transport.write(STATUS_LINE[status] + lines.encode() + b"\r\n" + body)
         self.transport.close()
+
+
+def _set_reset(own: socket.socket, *, on_close: bool) -> None:
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", on_close, 0))

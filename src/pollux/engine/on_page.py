@@ -98,9 +98,10 @@ class OnPage:
         return Reconciled("unknown")
 
     def _called(self, args: dict[str, JSON]) -> str | None:
-        """What the page calls the control that a call is about, where that is known."""
+        """What the page calls the control that a call is about, where that is known, and where there is only one."""
         spellings = (spelling for each in _scalars(args) for spelling in _spellings(each)) if self.names else ()
-        return next((self.names[spelling] for spelling in spellings if spelling in self.names), None)
+        called = {self.names[spelling] for spelling in spellings if spelling in self.names}
+        return called.pop() if len(called) == 1 else None
 
     def _has_consequences(self, args: dict[str, JSON]) -> bool:
         """Decided on the control alone: what a tool is called changes nothing about a press."""

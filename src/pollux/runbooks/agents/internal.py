@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final, cast
 
 from pollux.bootstrap import Opened
@@ -191,11 +192,9 @@ def internal_agent(host: Host, model: str, outfits: Outfits = NO_OUTFITS) -> Too
         outfits.chosen(str(prepared["profile"]))
         return prepared
 
-    def preview(args: Args) -> str:
-        chosen = outfits.chosen(str(args["profile"]))
-        return _preview(args, chosen.tools if args["profile"] else outfits.tools)
-
-    return FunctionTool(SPEC, run, prepare=prepare, preview=preview)
+    # What the question shows is a part of the tool's definition: with other tools it is another question.
+    shown = {"": outfits.tools, **{name: each.tools for name, each in outfits.profiles.items()}}
+    return FunctionTool(SPEC, run, prepare=prepare, preview=partial(_preview, shown))
 
 
 def _require_tools(engine: Engine, chosen: Profile, under: str) -> None:
@@ -285,11 +284,11 @@ def _prepare(args: Args) -> Args:
     return {"system": "", "timeout": None, "directory": "", "profile": "", **args, "capabilities": {**off, **given}}
 
 
-def _preview(args: Args, tools: Collection[str]) -> str:
+def _preview(shown: Mapping[str, Collection[str]], args: Args) -> str:
     may = [name for name, is_on in cast("dict[str, bool]", args["capabilities"]).items() if is_on]
     head = f"ask {args['model']} as the agent {args['name']}, allowed: {', '.join(may) or 'nothing but to talk'}"
     if args["profile"]:
         head += f"\nprofile: {args['profile']}"
-    if more := [name for name in tools if name not in OWN]:
+    if more := [name for name in shown[str(args["profile"])] if name not in OWN]:
         head += f"\ntools of your configuration: {', '.join(more)}"
     return f"{head}\n\n{args['prompt']}"

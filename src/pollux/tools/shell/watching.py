@@ -41,7 +41,8 @@ def first_replacement(root: str, places: Iterable[str]) -> Generator["asyncio.Fu
         return
     file = _inotify()
     try:
-        folders = {_watch(file, folder): folder for folder in names}
+        # From the root down: a folder that is replaced meanwhile is reported by the one above it.
+        folders = {_watch(file, folder): folder for folder in sorted(names)}
 
         def look() -> None:
             for watch, name in _events(file):

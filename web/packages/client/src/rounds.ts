@@ -39,8 +39,8 @@ export class Rounds {
   readonly answered = new Set<string>();
   /** Questions whose answer is on its way. They stand, but are not asked any more. */
   readonly answering = new Set<string>();
-  /** What the page called the control of a question when the visitor said yes, by what would be done. */
-  private readonly agreed = new Map<string, string>();
+  /** What the page called the control of each question when the visitor said yes, and what would be done. */
+  private agreed: { readonly id: string; readonly deed: string; readonly name: string }[] = [];
   /** Told when the server says which run it is. */
   onRun = () => {};
 
@@ -107,8 +107,10 @@ export class Rounds {
   }
 
   /** The visitor says yes to this, as it is on the page now: what they saw, and no other. */
-  agree({ tool, args, onPage }: Question): void {
-    if (onPage) this.agreed.set(written([tool, args]), this.subject(tool, args));
+  agree({ id, tool, args, onPage }: Question): void {
+    if (!onPage) return;
+    const others = this.agreed.filter((each) => each.id !== id);
+    this.agreed = [...others, { id, deed: written([tool, args]), name: this.subject(tool, args) }];
   }
 
   private subject(name: string, args: PendingCall["args"]): string {
@@ -117,9 +119,10 @@ export class Rounds {
 
   private isAnother({ name, args }: PendingCall): boolean {
     const deed = written([name, args]);
-    const agreed = this.agreed.get(deed);
-    this.agreed.delete(deed);
-    return agreed !== undefined && agreed !== this.subject(name, args);
+    // One yes is for one call: of two that are alike, each has its own.
+    const agreed = this.agreed.find((each) => each.deed === deed);
+    this.agreed = this.agreed.filter((each) => each !== agreed);
+    return agreed !== undefined && agreed.name !== this.subject(name, args);
   }
 
   private async ask(step: Asking, signal: AbortSignal): Promise<void> {

@@ -36,8 +36,8 @@ test("a page that throws is told to the model as a failed call", async () => {
   expect(talk.state.activity.map(({ status }) => status)).toEqual(["failed", "done"]);
 });
 
-function asksFor(ref: string) {
-  const question = { id: "q_1", tool: "click", args: { ref }, onPage: true, subjects: [], scopes: [] };
+function asksFor(ref: string, ...ids: string[]) {
+  const question = { tool: "click", args: { ref }, onPage: true, subjects: [], scopes: [] };
   const told = {
     reason: "",
     preview: "",
@@ -45,7 +45,7 @@ function asksFor(ref: string) {
     expiresAt: "2999-01-01T00:00:00.000Z",
     expiresIn: 300,
   };
-  const approvals = [{ ...question, ...told }];
+  const approvals = (ids.length ? ids : ["q_1"]).map((id) => ({ id, ...question, ...told }));
   return { type: "approval-required", calls: [], approvals, history: [], runId: "run_1" };
 }
 
@@ -68,6 +68,21 @@ test.each([
   expect(execute).toHaveBeenCalledTimes(times);
   const [results] = submitted(server).slice(-1) as { isError?: boolean }[][];
   expect(results?.[0]?.isError ?? false).toBe(times === 0);
+});
+
+test("of two presses that were agreed to alike, the second is not done under another name either", async () => {
+  const [first, second] = [callFor("act_1", { ref: "e4" }), callFor("act_2", { ref: "e4" })];
+  const server = fakeServer(asksFor("e4", "q_1", "q_2"), wants(first), wants(second), says("Done."));
+  let name = "Pay 24";
+  const execute = vi.fn(async () => {
+    name = "Pay 500";
+    return { result: "done" };
+  });
+  const talk = talkWith(server, { page: { ...quiet, execute, subject: () => name } });
+  await talk.send("pay");
+  await Promise.all([talk.resolve("q_1", "approve_once"), talk.resolve("q_2", "approve_once")]);
+  expect(execute).toHaveBeenCalledTimes(1);
+  expect(submitted(server).slice(-1)).toMatchObject([[{ callId: "act_2", isError: true }]]);
 });
 
 test("a page that cannot tell what it shows can still be talked about", async () => {
