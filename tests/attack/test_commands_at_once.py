@@ -18,7 +18,8 @@ from pollux.control import HIDDEN_HERE, KEPT_HERE
 from pollux.tools.shell import watching
 from pollux.tools.shell.agent_shell import Runner
 from pollux.tools.shell.process import ShellResult
-from pollux.tools.shell.watching import first_replacement, unwatched
+from pollux.tools.shell.replaced import covered, replaced
+from pollux.tools.shell.watching import unwatched, watched
 
 pytestmark = pytest.mark.slow
 
@@ -242,10 +243,10 @@ async def test_a_folder_that_is_replaced_while_watching_begins_stops_a_command(
     (folder / "deep/er").mkdir(parents=True)
     (folder / "deep/er/.env").write_text("mine")
 
-    watched = watching._watch  # pyright: ignore[reportPrivateUsage]
+    watch_of = watching._watch  # pyright: ignore[reportPrivateUsage]
 
     def watch_slowly(file: int, place: str) -> int | None:
-        watch = watched(file, place)
+        watch = watch_of(file, place)
         if place in (f"{folder}/deep", f"{folder}/deep/er") and not (folder / "old").exists():
             (folder / "deep/er").rename(folder / "old")
             (folder / "deep/er").mkdir()
@@ -253,8 +254,18 @@ async def test_a_folder_that_is_replaced_while_watching_begins_stops_a_command(
         return watch
 
     monkeypatch.setattr(watching, "_watch", watch_slowly)
-    with first_replacement(str(folder), [str(folder / "deep/er/.env")]) as new:
-        assert await asyncio.wait_for(new, HANG_SECONDS) == str(folder / "deep/er")
+    with watched(str(folder), [str(folder / "deep/er/.env")], new=set()) as watch:
+        assert await asyncio.wait_for(watch.first, HANG_SECONDS) == str(folder / "deep/er")
+
+
+async def test_a_new_file_with_the_number_of_the_one_before_is_a_new_file(folder: Path):
+    place, new = str(folder / "mine/.env"), set[str]()
+    before = covered([place])
+    with watched(str(folder), [place], new=new):
+        # Nothing awaits: the system's report is read at the end. As it stands afterwards, nothing has changed.
+        (folder / "mine/.env").rename(folder / "away")
+        (folder / "away").rename(folder / "mine/.env")
+    assert (replaced(before), replaced(before, new)) == ({}, {place: False}) and new == {place}
 
 
 async def test_where_nothing_can_be_watched_nothing_runs(folder: Path, monkeypatch: pytest.MonkeyPatch):

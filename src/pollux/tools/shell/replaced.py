@@ -8,11 +8,11 @@ next git would run it.
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from pollux.core.frozen import frozen
-from pollux.tools.shell.control_files import risky_lines
+from pollux.tools.shell.control_files import is_within, risky_lines
 
 _WITH_PROGRAMS: Final = ("config", "config.worktree", "git-rebase-todo", "strategy", "opts", "bisect_names")
 
@@ -43,13 +43,17 @@ def _covered(place: str) -> Covered | None:
     return Covered(found.st_dev, found.st_ino, lines) if stat.S_ISREG(found.st_mode) else None
 
 
-def replaced(before: dict[str, Covered]) -> dict[str, bool]:
-    """Those that are other files now, and whether git may run something new because of it."""
+def replaced(before: dict[str, Covered], new: Collection[str] = ()) -> dict[str, bool]:
+    """Those that are other files now, and whether git may run something new because of it.
+
+    Those in the `new` places are, also where the system gave a new file the number of the one before.
+    """
     after = covered(before)
     return {
         place: file.lines != before[place].lines
         for place, file in after.items()
         if (file.device, file.inode) != (before[place].device, before[place].inode)
+        or any(is_within(place, each) for each in new)
     }
 
 

@@ -36,7 +36,7 @@ from pollux.tools.shell.output import OnOutput
 from pollux.tools.shell.process import CANNOT_RUN, ShellResult, cannot_run, run_process
 from pollux.tools.shell.replaced import Covered, covered, replaced, shown, words
 from pollux.tools.shell.reserved import taken
-from pollux.tools.shell.watching import Unwatched, first_replacement
+from pollux.tools.shell.watching import Unwatched, watched
 
 logger = logging.getLogger(__name__)
 
@@ -147,12 +147,12 @@ async def run_boxed(
     if "TMPDIR" in env:
         env = {**env, "TMPDIR": "/tmp"}
 
-    async def run(box: Box) -> ShellResult:
+    async def run(box: Box, new: set[str]) -> ShellResult:
         readable, writable = os.pipe()
         os.set_blocking(readable, False)
         with os.fdopen(readable, "rb", buffering=0) as status, os.fdopen(writable, "wb", buffering=0) as told:
             try:
-                with first_replacement(root := str(_real(box.root)), _covered_places(box)) as new:
+                with watched(root := str(_real(box.root)), _covered_places(box), new=new) as watch:
                     result = await run_process(
                         [program, "--json-status-fd", str(writable), *wrap(argv, box, cwd=cwd)],
                         cwd=cwd,
@@ -163,28 +163,28 @@ async def run_boxed(
                         on_output=on_output,
                         is_wrapper=True,
                         pass_fds=[told.fileno()],
-                        halt=new,
+                        halt=watch.first,
                     )
             except Unwatched as problem:
                 return _blocked(str(problem))
             # Only of a program that it could start does it say how that ended.
             has_run = b'"exit-code"' in (status.read() or b"")
-        if new.done():
-            why = f"stopped: {shown(root, new.result())} was replaced while the command was at work"
+        if watch.first.done():
+            why = f"stopped: {shown(root, watch.first.result())} was replaced while the command was at work"
             return _with_words(replace(result, reason=why), [why], on_output)
         return result if has_run or result.exit_code != 1 else _not_run(argv[0], result.stderr)
 
     if not box.reserved:
-        return await run(box)
+        return await run(box, set())
     with taken(box.root, box.reserved if box.writable else ()) as places:
         if box.writable:
             return await _run_noted(run, box, places, timeout=timeout, on_output=on_output)
         found = await asyncio.to_thread(control_files, str(_real(box.root)), endings=box.endings)
-        return _too_much(found) or await run(_with_control_files(box, found, places))
+        return _too_much(found) or await run(_with_control_files(box, found, places), set())
 
 
 async def _run_noted(
-    run: Callable[[Box], Awaitable[ShellResult]],
+    run: Callable[[Box, set[str]], Awaitable[ShellResult]],
     box: Box,
     places: Collection[Path],
     *,
@@ -194,10 +194,11 @@ async def _run_noted(
     """Run it where other commands may be at work, and set aside what was made meanwhile. `places` are taken."""
     root = str(_real(box.root))
     files: dict[str, Covered] = {}
+    new: set[str] = set()
     made: list[str] = []
 
     def finish(before: Found) -> None:
-        others = replaced(files)
+        others = replaced(files, new)
         kept = {place: target for place, target in before.kept.items() if not others.get(place)}
         made.extend(_set_aside(root, replace(before, kept=kept), box.endings))
         made.extend(words(root, place) for place, is_risky in others.items() if not is_risky)
@@ -209,7 +210,7 @@ async def _run_noted(
         guarded = _with_control_files(box, found, places)
         inside = [str(place) for place in map(_real, (*guarded.kept, *guarded.hidden)) if is_within(str(place), root)]
         files |= await asyncio.to_thread(covered, inside)
-        result = _too_much(found) or await run(guarded)
+        result = _too_much(found) or await run(guarded, new)
     except Unrecorded as problem:
         return _blocked(str(problem))
     finally:

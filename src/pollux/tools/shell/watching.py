@@ -10,7 +10,7 @@ import errno
 import os
 import struct
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 _NEW_NAME: Final = 0x00000080 | 0x00000100
@@ -27,17 +27,31 @@ class Unwatched(Exception):
     """The covered places cannot be watched. The text is for people."""
 
 
-@contextmanager
-def first_replacement(root: str, places: Iterable[str]) -> Generator["asyncio.Future[str]"]:
-    """A future with the first of these places, or of the folders above one in the root, that is new.
+class Watch:
+    """What is new in the place of something that was covered: the `first` of it, and all of the `places`.
 
-    It gives the root itself where Linux lost count. Raises Unwatched.
+    Not told by inodes: the number of a file that is gone is given to the next one.
     """
-    loop = asyncio.get_running_loop()
-    found: asyncio.Future[str] = loop.create_future()
-    names = _names(root, places)
+
+    def __init__(self, places: set[str]) -> None:
+        self.first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.places = places
+
+    def note(self, place: str) -> None:
+        self.places.add(place)
+        if not self.first.done():
+            self.first.set_result(place)
+
+
+@contextmanager
+def watched(root: str, places: Iterable[str], *, new: set[str]) -> Generator[Watch]:
+    """See which of these places, or of the folders above them in the root, are new, and keep them in `new`.
+
+    Where Linux lost count, it is the root itself. Raises Unwatched.
+    """
+    watch, names = Watch(new), _names(root, places)
     if not names:
-        yield found
+        yield watch
         return
     file = _inotify()
     try:
@@ -45,16 +59,21 @@ def first_replacement(root: str, places: Iterable[str]) -> Generator["asyncio.Fu
         folders = {_watch(file, folder): folder for folder in sorted(names)}
 
         def look() -> None:
-            for watch, name in _events(file):
-                folder = folders.get(watch)
-                if not found.done() and (folder is None or name in names[folder]):
-                    found.set_result(root if folder is None else f"{folder}/{name}")
+            for number, name in _events(file):
+                folder = folders.get(number)
+                if folder is None:
+                    watch.note(root)
+                elif name in names[folder]:
+                    watch.note(f"{folder}/{name}")
 
+        loop = asyncio.get_running_loop()
         loop.add_reader(file, look)
         try:
-            yield found
+            yield watch
         finally:
             loop.remove_reader(file)
+            # What nobody has read yet.
+            look()
     finally:
         os.close(file)
 
@@ -100,16 +119,14 @@ def unwatched(number: int) -> Unwatched:
 
 def _events(file: int) -> Iterator[tuple[int, str]]:
     """Watches and names. Lost events have a watch that no folder has."""
-    try:
-        events = os.read(file, _READ_BYTES)
-    except BlockingIOError:
-        return
-    at = 0
-    while at < len(events):
-        watch, mask, _, length = _EVENT.unpack_from(events, at)
-        at += _EVENT.size
-        name = events[at : at + length].rstrip(b"\0")
-        at += length
-        # A folder that is gone says so once (IN_IGNORED), without a name: its new one counts where it is made.
-        if name or mask & _LOST:
-            yield watch, os.fsdecode(name)
+    with suppress(BlockingIOError):
+        while events := os.read(file, _READ_BYTES):
+            at = 0
+            while at < len(events):
+                watch, mask, _, length = _EVENT.unpack_from(events, at)
+                at += _EVENT.size
+                name = events[at : at + length].rstrip(b"\0")
+                at += length
+                # A folder that is gone says so once (IN_IGNORED), without a name: its new one counts where it is made.
+                if name or mask & _LOST:
+                    yield watch, os.fsdecode(name)
