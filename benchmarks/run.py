@@ -45,7 +45,7 @@ What stands at its budget or over it, and why:
 - One tool round. It stands close to its budget: from run to run it measures 1.8 to 2.3 ×. Eleven facts are judged one
   by one, a decision is made on canonical arguments, and four commits are written; what is left is spread over some
   eight hundred calls of Python, a tenth of it the garbage collector's.
-- `pollux run`, cold. From run to run it measures 0.95 to 1.01 ×.
+- `pollux run`, cold. From run to run it measures 0.95 to 1.05 ×.
 - One tool round with the journal. A commit touches about nine pages of the database where the floor touches one or
   two, since a thread, a run and what was said are each found by their own index; and it goes through a thread, so that
   waiting for the disk never stops the loop. From run to run it measures 2.0 to 2.6 ×, in one long thread 1.8 to 1.9 ×.
