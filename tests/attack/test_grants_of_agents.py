@@ -26,7 +26,9 @@ async def questions_of(folder: Path, *blocks: dict[str, Any], model: Provider | 
         count = 0
         while (run := await asked(here.ada, run_id))["state"] not in ENDED:
             for approval in run["approvals"]:
-                answer = await here.ada.resolve(approval["id"], "approve_and_always_allow_recipient")
+                # The agent goes on and may ask again: nothing settles meanwhile that could be waited for.
+                always = "approve_and_always_allow_recipient"
+                answer = await here.ada.resolve(approval["id"], always, query="?wait=0")
                 count += answer.status == 200
         assert run["state"] == "completed", run
         return count
